@@ -1,0 +1,197 @@
+package cluster
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Snapshot is a cluster at one moment. It is immutable: everything reached from it may be read by
+// many goroutines and must be changed by none.
+type Snapshot struct {
+	TakenAt   time.Time
+	Resources *Resources
+	Nodes     []*Node // by name
+	Pods      []*Pod  // by namespace and name
+	// Notes say what is odd about the objects: pods on unknown nodes, kinds that were left out.
+	Notes []string
+
+	Namespaces      map[string]*Namespace
+	PriorityClasses map[string]*PriorityClass
+	Budgets         map[string][]*Budget // by namespace, ordered by name
+	Claims          map[string]*Claim    // by "namespace/name"
+	Volumes         map[string]*Volume
+	StorageClasses  map[string]*StorageClass
+	Workloads       map[string]*Workload // by UID
+	Usage           Usage
+	Has             Has
+
+	nodeByName map[string]*Node
+	podsByUID  map[string]int // how many pods each owner UID has, in any state
+}
+
+// Has tells "there are none" from "they were not looked at".
+type Has struct {
+	Namespaces, PriorityClasses, Budgets, Claims, Volumes, Workloads bool
+}
+
+// Parts are what a snapshot is assembled from, in any order.
+type Parts struct {
+	Resources       *Resources // of the Converter that made the rest
+	Nodes           []*NodeInfo
+	Pods            []*PodInfo
+	Namespaces      []*Namespace
+	PriorityClasses []*PriorityClass
+	Budgets         []*Budget
+	Claims          []*Claim
+	Volumes         []*Volume
+	StorageClasses  []*StorageClass
+	Workloads       []*Workload
+	Usage           Usage
+	Has             Has
+	Notes           []string
+}
+
+// Snapshot assembles the parts. Two objects of one kind with the same name, and two pods with the same UID, are errors:
+// such a cluster can't exist, and a plan made from it could evict the wrong pod. A pod that names a node that is not among the
+// parts is kept, without a node, and noted.
+func (p *Parts) Snapshot(takenAt time.Time) (*Snapshot, error) {
+	s := &Snapshot{TakenAt: takenAt, Resources: p.Resources, Usage: p.Usage, Has: p.Has, Notes: slices.Clone(p.Notes)}
+	if s.Resources == nil {
+		s.Resources = NewResources()
+	}
+	if err := s.addNodes(p.Nodes); err != nil {
+		return nil, err
+	}
+	if err := s.addPods(p.Pods); err != nil {
+		return nil, err
+	}
+	s.Namespaces = byKey(p.Namespaces, func(n *Namespace) string { return n.Name })
+	s.PriorityClasses = byKey(p.PriorityClasses, func(c *PriorityClass) string { return c.Name })
+	s.Claims = byKey(p.Claims, func(c *Claim) string { return c.Namespace + "/" + c.Name })
+	s.Volumes = byKey(p.Volumes, func(v *Volume) string { return v.Name })
+	s.StorageClasses = byKey(p.StorageClasses, func(c *StorageClass) string { return c.Name })
+	s.Workloads = byKey(p.Workloads, func(w *Workload) string { return w.UID })
+	s.Budgets = map[string][]*Budget{}
+	for _, b := range p.Budgets {
+		s.Budgets[b.Namespace] = append(s.Budgets[b.Namespace], b)
+	}
+	for _, list := range s.Budgets {
+		slices.SortFunc(list, func(a, b *Budget) int { return cmp.Compare(a.Name, b.Name) })
+	}
+	return s, nil
+}
+
+// Node returns the node of that name, or nil.
+func (s *Snapshot) Node(name string) *Node { return s.nodeByName[name] }
+
+// Pod returns a pod by namespace and name, or nil.
+func (s *Snapshot) Pod(namespace, name string) *Pod {
+	i, ok := slices.BinarySearchFunc(s.Pods, [2]string{namespace, name}, func(p *Pod, key [2]string) int {
+		return cmp.Or(strings.Compare(p.Namespace, key[0]), strings.Compare(p.Name, key[1]))
+	})
+	if !ok {
+		return nil
+	}
+	return s.Pods[i]
+}
+
+// Siblings is how many pods, in any state, have an owner reference to that UID.
+func (s *Snapshot) Siblings(ownerUID string) int { return s.podsByUID[ownerUID] }
+
+// BudgetsOf returns the budgets that select the pod, by name.
+func (s *Snapshot) BudgetsOf(p *PodInfo) []*Budget {
+	var out []*Budget
+	for _, b := range s.Budgets[p.Namespace] {
+		if b.Selector.Matches(labelSet(p.Labels)) {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// Top returns the owner to show and to count by: the Deployment of a ReplicaSet where that is known, else the pod's own
+// owner, or nil for a bare pod.
+func (s *Snapshot) Top(p *PodInfo) *Owner {
+	o := p.Owner()
+	if o == nil {
+		return nil
+	}
+	if w := s.Workloads[o.UID]; w != nil && o.UID != "" && w.Owner != nil {
+		return w.Owner
+	}
+	return o
+}
+
+func (s *Snapshot) addNodes(infos []*NodeInfo) error {
+	infos = ordered(infos, func(a, b *NodeInfo) int { return strings.Compare(a.Name, b.Name) })
+	s.Nodes = make([]*Node, len(infos))
+	s.nodeByName = make(map[string]*Node, len(infos))
+	nodes := make([]Node, len(infos))
+	for i, info := range infos {
+		if i > 0 && infos[i-1].Name == info.Name {
+			return fmt.Errorf("node %q is there twice", info.Name)
+		}
+		nodes[i] = Node{NodeInfo: info, Index: i}
+		s.Nodes[i] = &nodes[i]
+		s.nodeByName[info.Name] = &nodes[i]
+	}
+	return nil
+}
+
+func (s *Snapshot) addPods(infos []*PodInfo) error {
+	infos = ordered(infos, func(a, b *PodInfo) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	})
+	s.Pods = make([]*Pod, len(infos))
+	s.podsByUID = map[string]int{}
+	pods := make([]Pod, len(infos))
+	uids := make(map[string]struct{}, len(infos))
+	lost := map[string]int{}
+	for i, info := range infos {
+		if i > 0 && infos[i-1].Namespace == info.Namespace && infos[i-1].Name == info.Name {
+			return fmt.Errorf("pod %q is there twice", info.Key())
+		}
+		if info.UID != "" {
+			if _, dup := uids[info.UID]; dup {
+				return fmt.Errorf("pod %q has the UID %q of another pod", info.Key(), info.UID)
+			}
+			uids[info.UID] = struct{}{}
+		}
+		p := &pods[i]
+		*p = Pod{PodInfo: info, Index: i, Node: s.nodeByName[info.NodeName]}
+		s.Pods[i] = p
+		if p.Node != nil {
+			p.Node.Pods = append(p.Node.Pods, p)
+		} else if info.NodeName != "" {
+			lost[info.NodeName]++
+		}
+		for j := range info.Owners {
+			s.podsByUID[info.Owners[j].UID]++
+		}
+	}
+	for _, name := range sortedKeys(lost) {
+		s.Notes = append(s.Notes, fmt.Sprintf("%d pods are on node %q, which is not in the snapshot; they are left alone", lost[name], name))
+	}
+	return nil
+}
+
+// ordered returns list in order, sorting a copy only where it has to: API lists come nearly sorted.
+func ordered[T any](list []T, compare func(a, b T) int) []T {
+	if slices.IsSortedFunc(list, compare) {
+		return list
+	}
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, compare)
+	return list
+}
+
+func byKey[T any](list []T, key func(T) string) map[string]T {
+	m := make(map[string]T, len(list))
+	for _, v := range list {
+		m[key(v)] = v
+	}
+	return m
+}

@@ -1,0 +1,85 @@
+package cluster
+
+import (
+	"iter"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// View is a snapshot as a cycle sees it while it decides: pods that were chosen to move are no longer on
+// their nodes, and pods that are expected somewhere take room there. It is for one goroutine.
+type View struct {
+	*Snapshot
+	gone     []bool    // by pod index
+	used     []Amounts // by node index: Σ requests of the non-terminal pods on it
+	arrivals map[int][]*Pod
+	changes  int
+}
+
+// NewView returns a view of s with every pod in its place.
+func NewView(s *Snapshot) *View {
+	v := &View{Snapshot: s, gone: make([]bool, len(s.Pods)), used: make([]Amounts, len(s.Nodes))}
+	n := s.Resources.Len()
+	all := make([]int64, n*len(s.Nodes))
+	for i, node := range s.Nodes {
+		used := Amounts(all[i*n : (i+1)*n : (i+1)*n])
+		for _, p := range node.Pods {
+			if !p.Terminal() {
+				used = used.Plus(p.Spec.Requests)
+			}
+		}
+		v.used[i] = used
+	}
+	return v
+}
+
+// Remove takes a pod off its node. Removing it again, or a pod without a node, changes nothing.
+func (v *View) Remove(p *Pod) {
+	if v.gone[p.Index] {
+		return
+	}
+	v.gone[p.Index] = true
+	v.changes++
+	if p.Node != nil && !p.Terminal() {
+		v.used[p.Node.Index] = v.used[p.Node.Index].Minus(p.Spec.Requests)
+	}
+}
+
+// Expect books room on n for a replacement of p.
+func (v *View) Expect(p *Pod, n *Node) {
+	if v.arrivals == nil {
+		v.arrivals = map[int][]*Pod{}
+	}
+	v.arrivals[n.Index] = append(v.arrivals[n.Index], p)
+	v.used[n.Index] = v.used[n.Index].Plus(p.Spec.Requests)
+	v.changes++
+}
+
+// Arrivals are the pods that replacements are expected of on n, in the order they were booked.
+func (v *View) Arrivals(n *Node) []*Pod { return v.arrivals[n.Index] }
+
+// Gone reports whether the pod was removed.
+func (v *View) Gone(p *Pod) bool { return v.gone[p.Index] }
+
+// Changes counts removals and bookings: an answer derived from the view holds until it changes.
+func (v *View) Changes() int { return v.changes }
+
+// PodsOn yields the pods on n, terminal ones included, by namespace and name.
+func (v *View) PodsOn(n *Node) iter.Seq[*Pod] {
+	return func(yield func(*Pod) bool) {
+		for _, p := range n.Pods {
+			if !v.gone[p.Index] && !yield(p) {
+				return
+			}
+		}
+	}
+}
+
+// Used is the sum of the requests of the non-terminal pods on n, and of the bookings. It must not be changed.
+func (v *View) Used(n *Node) Amounts { return v.used[n.Index] }
+
+func labelSet(m map[string]string) labels.Set { return m }
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
