@@ -1,0 +1,78 @@
+# Evenkeel. 'make help' lists the targets; all of them are also plain go commands.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+MAKEFLAGS += --no-print-directory
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo v0.0.0)
+COMMIT  ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
+LDFLAGS := -s -w -X evenkeel.dev/evenkeel/internal/version.Version=$(VERSION) -X evenkeel.dev/evenkeel/internal/version.Commit=$(COMMIT)
+CASES   ?= ../shared/conformance
+FUZZTIME ?= 10s
+# unit packages need nothing but Go; what is under test/ runs real components
+UNIT = $(shell go list ./... | grep -v /evenkeel/test/)
+# packages whose tests also run as Windows executables
+WINDOWS = $(addprefix ./,$(wildcard internal/sock internal/paceapi internal/pace internal/podstate internal/cni internal/install internal/agent cmd/evenkeel-cni cmd/evenkeel-agent))
+STEP := test/components/step.sh
+
+.PHONY: help build components test test-unit test-race test-windows vet lint e2e manifests node bench conformance fuzz release clean
+help: ## list the targets
+	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+
+build: ## the three commands, into bin/
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
+
+components: ## build or find what the tests run: control plane, node, Wine, linters (cold: 20 minutes or so)
+	@test/components/prereqs.sh
+	@for c in tools test/wine test/controlplane test/node; do $$c/build.sh; done
+
+test: ## everything, in order of cost; installs and builds what it needs
+	@$(STEP) prerequisites test/components/prereqs.sh
+	@for t in build vet test-unit lint test-race test-windows e2e manifests node; do $(STEP) $$t $(MAKE) $$t; done
+
+test-unit: ## unit tests, scenario files and command scripts
+	go test -shuffle=on $(UNIT)
+
+test-race: ## the same under the race detector
+	CGO_ENABLED=1 go test -race -short $(UNIT)
+
+test-windows: ## the node side's tests as real Windows executables, under Wine
+	@dir=$$(test/wine/build.sh); trap "$$dir/stopwin" EXIT; $$dir/startwin; \
+	GOOS=windows GOARCH=amd64 CGO_ENABLED=0 go test -p 1 -exec $$dir/runwin $(WINDOWS)
+
+vet: ## go vet for Linux and Windows
+	GOOS=linux go vet ./...
+	GOOS=windows go vet $(UNIT)
+
+lint: ## golangci-lint, for Linux and Windows
+	@dir=$$(tools/build.sh); $$dir/golangci-lint run ./... && GOOS=windows $$dir/golangci-lint run $(WINDOWS)
+
+e2e: ## end to end on a real control plane with fake nodes
+	@test/controlplane/build.sh >/dev/null
+	go test -count=1 -timeout 30m ./test/e2e/... ./test/harness/...
+
+manifests: ## every overlay under deploy/ applied to a real API server
+	@test/controlplane/build.sh >/dev/null
+	go test -count=1 -timeout 15m ./test/manifests/...
+
+node: ## end to end on a real kubelet and containerd (root, Linux)
+	@test/controlplane/build.sh >/dev/null; test/node/build.sh >/dev/null
+	go test -count=1 -timeout 30m -p 1 ./test/node/...
+
+bench: ## benchmarks
+	go test -run '^$$' -bench . -benchmem $(UNIT)
+
+conformance: ## CASES=DIR: the recorded cases of the descheduler
+	go run ./internal/conformance/cmd/conformance $(CASES)
+
+fuzz: ## every fuzz test for FUZZTIME each
+	@grep -rl --include='*_test.go' '^func Fuzz' cmd internal | sort | while read -r f; do \
+	  for n in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' $$f); do \
+	    echo "fuzz $$n ($$(dirname $$f))"; go test -run '^$$' -fuzz "^$$n$$" -fuzztime $(FUZZTIME) ./$$(dirname $$f); done; done
+
+release: ## cross-build all commands into dist/, stripped and reproducible
+	@rm -rf dist; for t in linux/amd64 linux/arm64 windows/amd64; do \
+	  echo "dist/$${t/\//-}"; CGO_ENABLED=0 GOOS=$${t%/*} GOARCH=$${t#*/} go build -trimpath -ldflags '$(LDFLAGS)' -o dist/$${t/\//-}/ ./cmd/...; done
+	@cd dist && find . -type f | LC_ALL=C sort | xargs sha256sum >SHA256SUMS && cat SHA256SUMS
+
+clean: ## remove what the targets above left in the tree (built test components stay in the cache)
+	rm -rf bin dist; go clean -testcache
