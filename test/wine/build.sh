@@ -23,8 +23,8 @@ L=$D/root/usr/lib/x86_64-linux-gnu
 
 unpack() {
   local mirror opt f z
-  mirror=$( { cat /etc/apt/sources.list.d/debian.sources 2>/dev/null | sed -n 's/^URIs: *\(.*\/debian\)\/*$/\1/p'
-              sed -n 's/^deb \(\[[^]]*\] \)\?\([^ ]*\/debian\)\/* .*/\2/p' /etc/apt/sources.list 2>/dev/null; } | head -1)
+  mirror=$(cat /etc/apt/sources.list.d/debian.sources /etc/apt/sources.list 2>/dev/null |
+    sed -n -e 's/^URIs: *\(.*\/debian\)\/*$/\1/p' -e 's/^deb \(\[[^]]*\] \)\?\([^ ]*\/debian\)\/* .*/\2/p' | head -1) || true
   echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] ${mirror:?no Debian mirror in the apt sources} trixie main" >"$D/apt/sources.list"
   opt=(-q -o Dir::Etc::SourceList="$D/apt/sources.list" -o Dir::Etc::SourceParts=- -o Dir::State::Lists="$D/apt/lists"
        -o Dir::Cache="$D/apt" -o Dir::State::Status=/dev/null -o APT::Architecture=amd64 -o APT::Sandbox::User=

@@ -1,0 +1,120 @@
+package sock
+
+import (
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func modeOf(t *testing.T, path string) os.FileMode {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Mode().Perm()
+}
+
+func TestOnlyTheOwnerReachesTheSocket(t *testing.T) {
+	path := address(t)
+	listenT(t, path)
+	if got := modeOf(t, path); got != 0o600 {
+		t.Errorf("socket has mode %#o, want 0600", got)
+	}
+	if got := modeOf(t, filepath.Dir(path)); got != 0o700 {
+		t.Errorf("folder has mode %#o, want 0700", got)
+	}
+}
+
+func TestSocketOfADeadServerIsReplaced(t *testing.T) {
+	path := address(t)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	dead, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead.SetUnlinkOnClose(false)
+	_ = dead.Close()
+	go echo(listenT(t, path))
+	roundTrip(t, path, "alive")
+}
+
+func TestWideFolderIsTightenedOnlyWhenItIsOurs(t *testing.T) {
+	path := address(t)
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(dir, "containerd.sock")
+	if err := os.WriteFile(other, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Listen(t.Context(), path); err == nil || !strings.Contains(err.Error(), "holds containerd.sock") {
+		t.Errorf("in a shared folder: got %v", err)
+	}
+	if got := modeOf(t, dir); got != 0o755 {
+		t.Errorf("the shared folder's mode became %#o", got)
+	}
+	if err := os.Remove(other); err != nil {
+		t.Fatal(err)
+	}
+	listenT(t, path)
+	if got := modeOf(t, dir); got != 0o700 {
+		t.Errorf("our folder has mode %#o, want 0700", got)
+	}
+}
+
+// listenAs makes a listening socket with the effective uid given.
+func listenAs(t *testing.T, path string, uid uintptr) net.Listener {
+	t.Helper()
+	var l net.Listener
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		// The account belongs to this thread, which ends with the goroutine.
+		runtime.LockOSThread()
+		if _, _, errno := syscall.RawSyscall(syscall.SYS_SETRESUID, ^uintptr(0), uid, ^uintptr(0)); errno != 0 {
+			err = errno
+			return
+		}
+		l, err = net.Listen("unix", path)
+	}()
+	<-done
+	if err != nil {
+		t.Fatalf("listening as uid %d: %v", uid, err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	return l
+}
+
+func TestServerOfAStrangerIsNotTrusted(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can act as somebody else")
+	}
+	path := address(t)
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for d, mode := range map[string]os.FileMode{filepath.Dir(dir): 0o755, dir: 0o777} {
+		if err := os.Chmod(d, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	listenAs(t, path, 65534)
+	conn, err := Dial(deadline(t), path)
+	if err == nil {
+		_ = conn.Close()
+	}
+	if !errors.Is(err, ErrUnprivileged) {
+		t.Errorf("got %v, want %v", err, ErrUnprivileged)
+	}
+}

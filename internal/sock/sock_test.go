@@ -1,0 +1,178 @@
+package sock
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+)
+
+// address is a path of its own for one test.
+func address(t *testing.T) string {
+	if runtime.GOOS == "windows" {
+		return fmt.Sprintf(`\\.\pipe\evenkeel-test-%d-%s`, os.Getpid(), t.Name())
+	}
+	// Not t.TempDir: its names may exceed what a socket address can hold.
+	dir, err := os.MkdirTemp("", "sock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return filepath.Join(dir, "run", "agent.sock")
+}
+
+// deadline bounds one step of a test that must not hang.
+func deadline(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func listenT(t *testing.T, path string) net.Listener {
+	t.Helper()
+	l, err := Listen(deadline(t), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	return l
+}
+
+// echo answers every line of every connection with the same line.
+func echo(l net.Listener) {
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			defer conn.Close()
+			_, _ = io.Copy(conn, conn)
+		}()
+	}
+}
+
+func roundTrip(t *testing.T, path, line string) {
+	t.Helper()
+	conn, err := Dial(deadline(t), path)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		t.Error(err)
+	}
+	if _, err := io.WriteString(conn, line+"\n"); err != nil {
+		t.Error(err)
+	}
+	if got, err := bufio.NewReader(conn).ReadString('\n'); err != nil || got != line+"\n" {
+		t.Errorf("echo of %q: got %q, %v", line, got, err)
+	}
+}
+
+func TestManyClientsTalkAtOnce(t *testing.T) {
+	path := address(t)
+	go echo(listenT(t, path))
+	var wg sync.WaitGroup
+	for i := range 50 {
+		wg.Go(func() { roundTrip(t, path, fmt.Sprint("line ", i)) })
+	}
+	wg.Wait()
+}
+
+func TestDialFailsAtOnceWhenNobodyListens(t *testing.T) {
+	start := time.Now()
+	conn, err := Dial(deadline(t), address(t))
+	if err == nil {
+		_ = conn.Close()
+		t.Fatal("got a connection")
+	}
+	if d := time.Since(start); d > 5*time.Second {
+		t.Errorf("took %v", d)
+	}
+}
+
+func TestReadEndsAtItsDeadline(t *testing.T) {
+	path := address(t)
+	go echo(listenT(t, path))
+	conn, err := Dial(deadline(t), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_ = conn.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
+	if _, err := conn.Read(make([]byte, 1)); !isTimeout(err) {
+		t.Errorf("got %v, want a timeout", err)
+	}
+}
+
+func isTimeout(err error) bool {
+	var t interface{ Timeout() bool }
+	return errors.As(err, &t) && t.Timeout()
+}
+
+func TestServerSeesTheClientHangUp(t *testing.T) {
+	path := address(t)
+	l := listenT(t, path)
+	got := make(chan error, 1)
+	go func() {
+		conn, err := l.Accept()
+		if err != nil {
+			got <- err
+			return
+		}
+		defer conn.Close()
+		_, err = conn.Read(make([]byte, 1))
+		got <- err
+	}()
+	conn, err := Dial(deadline(t), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = conn.Close()
+	select {
+	case err := <-got:
+		if err == nil {
+			t.Error("read succeeded after the hang-up")
+		}
+	case <-deadline(t).Done():
+		t.Error("the server never noticed")
+	}
+}
+
+func TestSuccessorListensOnceTheOldServerLeaves(t *testing.T) {
+	path := address(t)
+	old := listenT(t, path)
+
+	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := Listen(short, path); !errors.Is(err, ErrInUse) {
+		t.Fatalf("while the old server is there: got %v, want %v", err, ErrInUse)
+	}
+
+	got := make(chan net.Listener, 1)
+	go func() {
+		l, err := Listen(deadline(t), path)
+		if err != nil {
+			t.Error(err)
+		}
+		got <- l
+	}()
+	_ = old.Close()
+	l := <-got
+	if l == nil {
+		return
+	}
+	defer l.Close()
+	go echo(l)
+	roundTrip(t, path, "served by the successor")
+}
