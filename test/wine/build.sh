@@ -37,6 +37,8 @@ unpack() {
   # as libwine's own installation does: zlib1.dll, marked as one of Wine's
   z=$D/root/usr/x86_64-w64-mingw32/lib/zlib1.dll
   { head -c 64 "$z"; printf 'Wine builtin DLL\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0'; tail -c +97 "$z"; } >"$L/wine/x86_64-windows/zlib1.dll"
+  # the server looks for its tables in share/wine/wine, the package has them in share/wine
+  [ -e "${D}/root/usr/share/wine/wine" ] || ln -s . "${D}/root/usr/share/wine/wine"
   rm -rf "$D"/root/usr/*-mingw32* "$D"/root/usr/share/{doc,man,lintian,bug} "$D/apt"
 }
 
