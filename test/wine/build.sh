@@ -19,7 +19,7 @@ mkdir -p "$D/apt/lists/partial" "$D/apt/archives/partial"
 exec 9>"$D/lock"; flock 9 # the folder's own paths go into its scripts, so it is made in place, by one process
 if [ -f "$D/.ready" ]; then echo "$D"; exit; fi
 echo "setting up $(basename "$D") …" >&2; start=$SECONDS
-L=$D/root/usr/lib/x86_64-linux-gnu
+U=$D/root/usr L=$U/lib/x86_64-linux-gnu
 
 unpack() {
   local mirror opt f z
@@ -35,11 +35,11 @@ unpack() {
   rm -rf "$D/root"; mkdir -p "$D/root"
   for f in "$D"/apt/archives/*.deb; do dpkg-deb -x "$f" "$D/root"; done
   # as libwine's own installation does: zlib1.dll, marked as one of Wine's
-  z=$D/root/usr/x86_64-w64-mingw32/lib/zlib1.dll
+  z=$U/x86_64-w64-mingw32/lib/zlib1.dll
   { head -c 64 "$z"; printf 'Wine builtin DLL\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0'; tail -c +97 "$z"; } >"$L/wine/x86_64-windows/zlib1.dll"
   # the server looks for its tables in share/wine/wine, the package has them in share/wine
-  [ -e "${D}/root/usr/share/wine/wine" ] || ln -s . "${D}/root/usr/share/wine/wine"
-  rm -rf "$D"/root/usr/*-mingw32* "$D"/root/usr/share/{doc,man,lintian,bug} "$D/apt"
+  [ -e "$U/share/wine/wine" ] || ln -s . "$U/share/wine/wine"
+  rm -rf "$U"/*-mingw32* "$U"/share/{doc,man,lintian,bug} "$D/apt"
 }
 
 # Wine looks for its loader and server in the folder above its DLLs' folder.
@@ -47,11 +47,11 @@ scripts() {
   cat >"$L/wine64" <<S
 #!/bin/sh
 export WINESERVER=$L/wineserver WINEDLLPATH=$L/wine
-exec $L/ld-linux-x86-64.so.2 --library-path $L --argv0 wine64 $D/root/usr/lib/wine/wine64 "\$@"
+exec $L/ld-linux-x86-64.so.2 --library-path $L --argv0 wine64 $U/lib/wine/wine64 "\$@"
 S
   cat >"$L/wineserver" <<S
 #!/bin/sh
-exec $L/ld-linux-x86-64.so.2 --library-path $L $D/root/usr/lib/wine/wineserver64 "\$@"
+exec $L/ld-linux-x86-64.so.2 --library-path $L $U/lib/wine/wineserver64 "\$@"
 S
   cat >"$D/runwin" <<S
 #!/bin/sh
