@@ -1,0 +1,112 @@
+package install
+
+import "path/filepath"
+
+// builder collects the steps of a plan.
+type builder struct {
+	t       Target
+	s       State
+	leaving bool // uninstalling: leave nothing of ours
+	begun   bool
+	asides  int
+	steps   []Step
+}
+
+func (b *builder) add(s ...Step) { b.steps = append(b.steps, s...) }
+
+// aside gives a name for a file in use, a new one at each call.
+func (b *builder) aside() string {
+	b.asides++
+	return b.t.freeAside(asidePathsOf(b.s.Asides), b.asides)[b.asides-1]
+}
+
+// begin writes the journal, once per plan.
+func (b *builder) begin(op Operation) {
+	if b.begun {
+		return
+	}
+	b.begun = true
+	if b.s.Journal != nil && b.s.Journal.Operation == op {
+		return // rewriting it would leave an instant without
+	}
+	b.add(Step{Op: Write, To: b.t.journalPath(), Data: Journal{Operation: op, Plugin: b.t.Plugin}.encode()})
+}
+
+// save gives the plugin its second name in the sub-folder. The last step looks
+// whether the first name still leads to what was saved.
+func (b *builder) save() {
+	b.begin(Installing)
+	p := b.s.Plugin
+	save := Step{Op: Save, From: p.Path, To: b.t.savedPath(), SHA256: p.SHA256}
+	if p.Kind == Link {
+		// The link is made in the work folder, but its text is for where it
+		// ends up.
+		save.Data = []byte(savedLink(p.Target))
+	}
+	b.add(
+		save,
+		Step{Op: Put, From: b.t.savedPath(), To: b.t.OriginalPath(), Aside: b.aside()},
+		Step{Op: Check, From: p.Path, To: b.t.OriginalPath(), SHA256: p.SHA256, Data: []byte(p.Target)},
+	)
+}
+
+// stage makes a complete stand-in beside the plugin.
+func (b *builder) stage() {
+	b.begin(Installing)
+	x := b.s.Executable
+	b.add(Step{Op: Copy, From: x.Path, To: b.t.nextPath(), SHA256: x.SHA256})
+}
+
+// place puts the staged stand-in where the container runtime looks.
+func (b *builder) place() {
+	b.add(Step{Op: Put, From: b.t.nextPath(), To: b.t.PluginPath(), Aside: b.aside()})
+}
+
+// restore puts the original back under its first name.
+func (b *builder) restore(orig Image) {
+	from := orig.Path
+	if orig.Kind == Link {
+		from = b.t.savedPath()
+		b.add(Step{Op: Save, From: orig.Path, To: from, Data: []byte(restoredLink(orig.Target))})
+	}
+	b.add(Step{Op: Put, From: from, To: b.t.PluginPath(), Aside: b.aside()})
+}
+
+// done adds the clearing up. The journal goes before anything it explains.
+func (b *builder) done(a Action) Plan {
+	tidy := func(op Op, path string) { b.add(Step{Op: op, To: path, Tidy: true}) }
+	if b.begun || b.s.Journal != nil {
+		b.add(Step{Op: Remove, To: b.t.journalPath()})
+	}
+	for _, img := range []Image{b.s.Next, b.s.Saved} {
+		if img.Present() {
+			tidy(Remove, img.Path)
+		}
+	}
+	for _, img := range b.s.Asides {
+		tidy(Remove, img.Path)
+	}
+	for _, p := range b.t.freeAside(asidePathsOf(b.s.Asides), b.asides) {
+		tidy(Remove, p)
+	}
+	if b.leaving {
+		b.leave(tidy)
+	}
+	return Plan{Action: a, Steps: b.steps}
+}
+
+func (b *builder) leave(tidy func(Op, string)) {
+	tidy(Remove, b.t.OriginalPath())
+	if b.s.Others {
+		return
+	}
+	tidy(Clear, filepath.Clean(b.t.sub()))
+}
+
+func asidePathsOf(images []Image) []string {
+	var paths []string
+	for _, img := range images {
+		paths = append(paths, img.Path)
+	}
+	return paths
+}

@@ -1,0 +1,138 @@
+package install
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"debug/buildinfo"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+)
+
+// Kind is what a directory entry is.
+type Kind string
+
+// The kinds of directory entries that matter to an installation.
+const (
+	Absent  Kind = "absent"
+	Regular Kind = "file"
+	Link    Kind = "link" // symbolic link; the other fields describe the file it leads to
+	Other   Kind = "other"
+)
+
+// Image describes a file that may be a plugin.
+type Image struct {
+	Path    string
+	Kind    Kind
+	Target  string // text of a symbolic link
+	Size    int64
+	SHA256  string // lower-case hex
+	Ours    bool   // a stand-in of any version
+	Version string // build information of a stand-in, "" when it carries none
+	Problem string // why this node cannot run it, "" when it can
+}
+
+// Present reports whether there is a directory entry.
+func (i Image) Present() bool { return i.Kind != Absent }
+
+// Plugin reports whether i can serve as an original: present, runnable, not ours.
+func (i Image) Plugin() bool { return i.Present() && i.Problem == "" && !i.Ours }
+
+// StandIn reports whether i can serve as the stand-in: present, runnable, ours.
+func (i Image) StandIn() bool { return i.Present() && i.Problem == "" && i.Ours }
+
+// marker is found in every stand-in of any version: the Go tool chain stores a
+// program's import path in its build information, also when it is stripped.
+// It is put together here so that this package's own binaries do not carry it.
+func marker() []byte {
+	return []byte(strings.Join([]string{"evenkeel.dev/evenkeel", "cmd", "evenkeel-cni"}, "/"))
+}
+
+// inspect reads the file at path whole. A missing file, a folder or a file that
+// cannot run is an answer; only a failure to read is an error.
+func inspect(path string, on platform) (Image, error) {
+	img := Image{Path: path, Kind: Regular}
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		img.Kind = Absent
+		return img, nil
+	case err != nil:
+		return img, fmt.Errorf("look at %s: %w", path, err)
+	}
+	if info.Mode()&fs.ModeSymlink != 0 {
+		img.Kind = Link
+		if img.Target, err = os.Readlink(path); err != nil {
+			return img, fmt.Errorf("read link %s: %w", path, err)
+		}
+		if info, err = os.Stat(path); err != nil {
+			img.Problem = fmt.Sprintf("the link leads nowhere (%s)", img.Target)
+			return img, nil
+		}
+	}
+	if !info.Mode().IsRegular() {
+		img.Kind, img.Problem = Other, fmt.Sprintf("not a regular file but %s", info.Mode().Type())
+		return img, nil
+	}
+	return img, img.read(info.Mode(), on)
+}
+
+func (i *Image) read(mode fs.FileMode, on platform) error {
+	f, err := os.Open(i.Path)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", i.Path, err)
+	}
+	defer f.Close()
+	sum := sha256.New()
+	find := finder{want: marker()}
+	if i.Size, err = io.Copy(io.MultiWriter(sum, &find), f); err != nil {
+		return fmt.Errorf("read %s: %w", i.Path, err)
+	}
+	i.SHA256 = hex.EncodeToString(sum.Sum(nil))
+	i.Ours = find.found
+	if i.Ours {
+		i.Version = version(f)
+	}
+	i.Problem = on.problem(f, i.Size, mode)
+	return nil
+}
+
+func version(r io.ReaderAt) string {
+	info, err := buildinfo.Read(r)
+	if err != nil {
+		return ""
+	}
+	v := info.Main.Version
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && (v == "" || v == "(devel)") {
+			return s.Value
+		}
+	}
+	return v
+}
+
+// finder is a writer that notices a byte sequence in what passes through it,
+// also when the sequence is split over two writes.
+type finder struct {
+	want  []byte
+	tail  []byte
+	found bool
+}
+
+func (f *finder) Write(p []byte) (int, error) {
+	if f.found {
+		return len(p), nil
+	}
+	overlap := len(f.want) - 1
+	edge := append(f.tail, p[:min(len(p), overlap)]...)
+	f.found = bytes.Contains(edge, f.want) || bytes.Contains(p, f.want)
+	if len(p) >= overlap {
+		edge = p
+	}
+	f.tail = bytes.Clone(edge[max(0, len(edge)-overlap):])
+	return len(p), nil
+}

@@ -1,0 +1,58 @@
+package install
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+	"testing/iotest"
+
+	"io"
+)
+
+func TestTheMarkerIsFoundHoweverTheFileIsRead(t *testing.T) {
+	for _, before := range []int{0, 1, 100, 32*1024 - 5, 70_000} {
+		data := append(bytes.Repeat([]byte("e"), before), marker()...)
+		for name, r := range map[string]io.Reader{
+			"whole": bytes.NewReader(data), "halves": iotest.HalfReader(bytes.NewReader(data)), "bytes": iotest.OneByteReader(bytes.NewReader(data)),
+		} {
+			f := finder{want: marker()}
+			if _, err := io.Copy(&f, r); err != nil {
+				t.Fatal(err)
+			}
+			if !f.found {
+				t.Errorf("%s: not found after %d bytes", name, before)
+			}
+		}
+	}
+}
+
+func TestOnlyProgramsOfThisNodeAreAccepted(t *testing.T) {
+	linux, windows, arm := platform{"linux", "amd64"}, platform{"windows", "amd64"}, platform{"linux", "arm64"}
+	for _, c := range []struct {
+		on   platform
+		data []byte
+		ok   bool
+	}{
+		{linux, programFor(linux, ""), true},
+		{windows, programFor(windows, ""), true},
+		{linux, programFor(windows, ""), false},
+		{windows, programFor(linux, ""), false},
+		{linux, programFor(arm, ""), false},
+		{linux, programFor(linux, "")[:150], false},
+		{windows, []byte("#!/bin/sh\n"), false},
+		{linux, []byte("#!/bin/sh\n"), true},
+		{windows, []byte("MZ"), false},
+		{linux, []byte("\x7fELF"), false},
+	} {
+		problem := c.on.problem(bytes.NewReader(c.data), int64(len(c.data)), 0o755)
+		if (problem == "") != c.ok {
+			t.Errorf("%v, %d bytes: %q", c.on, len(c.data), problem)
+		}
+	}
+}
+
+func TestDefenderPathsAreQuoted(t *testing.T) {
+	if got := quotePowerShell(`C:\it's`); got != `'C:\it''s'` {
+		t.Fatal(fmt.Sprintf("quoted as %s", got))
+	}
+}

@@ -1,0 +1,197 @@
+package install
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+)
+
+// Installer installs and uninstalls one stand-in.
+type Installer struct {
+	Target     Target
+	Executable string // the stand-in to install; not needed to uninstall
+	Disk       Doer   // Disk{} unless a test says otherwise
+
+	// Patience is how long to wait at uninstalling for running files, which
+	// Windows does not delete. Zero: not at all.
+	Patience time.Duration
+}
+
+// Result says what a run did.
+type Result struct {
+	Action    Action        `json:"action"`
+	Recovered Action        `json:"recovered,omitempty"` // what an interrupted earlier run came to
+	Gap       time.Duration `json:"gapNanoseconds"`      // how long no file had the plugin's name; 0 where it was replaced in one step
+	Leftovers []string      `json:"leftovers,omitempty"`
+}
+
+// ErrNothingInstalled is returned where a stand-in is needed and there is none.
+var ErrNothingInstalled = errors.New("no stand-in is installed")
+
+// Install puts the stand-in in the place of the plugin. It may be repeated, and
+// on failure the node has the plugin it had before.
+func (i Installer) Install() (Result, error) {
+	s, err := i.observe()
+	if err != nil {
+		return Result{}, err
+	}
+	if _, err := PlanInstall(i.Target, s); err != nil && s.Journal == nil {
+		return Result{}, err // before anything of ours is in the folder
+	}
+	for _, dir := range []string{i.Target.sub(), i.Target.work()} {
+		if err := i.Disk.Do(Step{Op: Mkdir, To: dir}); err != nil {
+			i.undo(s)
+			return Result{}, err
+		}
+	}
+	unlock, err := lock(i.Target.lockPath())
+	if err != nil {
+		return Result{}, err
+	}
+	defer unlock()
+	return i.install()
+}
+
+func (i Installer) install() (Result, error) {
+	recovered, err := i.recover()
+	if err != nil {
+		return Result{}, fmt.Errorf("recover from an interrupted run: %w", err)
+	}
+	s, err := i.observe()
+	if err != nil {
+		return Result{}, err
+	}
+	plan, err := PlanInstall(i.Target, s)
+	if err != nil {
+		return Result{Recovered: recovered.Action}, err
+	}
+	done, err := apply(i.Disk, plan.Steps)
+	if err != nil {
+		i.undo(s)
+		return Result{Recovered: recovered.Action}, err
+	}
+	result := Result{Action: plan.Action, Gap: done.gap, Leftovers: done.leftovers}
+	if recovered.Action != Nothing {
+		result.Recovered = recovered.Action
+		result.Gap = max(result.Gap, recovered.Gap)
+	}
+	return result, nil
+}
+
+// undo takes away what a failed first installation left; where a stand-in was
+// installed before, its original stays for whoever is still waiting to run it.
+func (i Installer) undo(before State) {
+	if before.Original.Present() {
+		return
+	}
+	s, err := i.observe()
+	if err != nil || !s.Plugin.Plugin() {
+		return // recovered at the next start
+	}
+	if plan, err := PlanUninstall(i.Target, s); err == nil {
+		_, _ = apply(i.Disk, plan.Steps) // the failure that led here is what is reported
+	}
+}
+
+// Recover finishes or undoes what an interrupted run began, and is for the start
+// of a program that may not install anything itself.
+func (i Installer) Recover() (Result, error) {
+	if _, err := os.Stat(i.Target.work()); err != nil {
+		return Result{Action: Nothing}, ignoreAbsent(err)
+	}
+	unlock, err := lock(i.Target.lockPath())
+	if err != nil {
+		return Result{}, err
+	}
+	defer unlock()
+	return i.recover()
+}
+
+func (i Installer) recover() (Result, error) {
+	s, err := i.observe()
+	if err != nil {
+		return Result{}, err
+	}
+	plan, err := PlanRecover(i.Target, s)
+	if err != nil {
+		return Result{}, err
+	}
+	if s.Journal == nil {
+		return Result{Action: Nothing}, nil
+	}
+	must, tidy := split(plan.Steps)
+	done, err := apply(i.Disk, must)
+	if err != nil {
+		return Result{}, err
+	}
+	result := Result{Action: plan.Action, Gap: done.gap}
+	if s.Journal.Operation != Uninstalling {
+		done, _ = apply(i.Disk, tidy)
+		result.Leftovers = done.leftovers
+	}
+	return result, nil
+}
+
+// Uninstall puts the original back and leaves nothing of ours. It may be repeated.
+func (i Installer) Uninstall() (Result, error) {
+	if _, err := os.Lstat(i.Target.sub()); errors.Is(err, os.ErrNotExist) {
+		return i.uninstall(func() {})
+	}
+	if err := i.Disk.Do(Step{Op: Mkdir, To: i.Target.work()}); err != nil {
+		return Result{}, err
+	}
+	unlock, err := lock(i.Target.lockPath())
+	if err != nil {
+		return Result{}, err
+	}
+	return i.uninstall(unlock)
+}
+
+func (i Installer) uninstall(unlock func()) (Result, error) {
+	s, err := i.observe()
+	if err != nil {
+		unlock()
+		return Result{}, err
+	}
+	plan, err := PlanUninstall(i.Target, s)
+	if err != nil {
+		unlock()
+		return Result{}, err
+	}
+	must, tidy := split(plan.Steps)
+	done, err := apply(i.Disk, must)
+	unlock() // the lock file is among what goes
+	if err != nil {
+		return Result{}, err
+	}
+	result := Result{Action: plan.Action, Gap: done.gap}
+	for deadline := time.Now().Add(i.Patience); ; time.Sleep(lockPause) {
+		done, _ = apply(i.Disk, tidy)
+		if result.Leftovers = done.leftovers; len(result.Leftovers) == 0 || time.Now().After(deadline) {
+			return result, nil
+		}
+	}
+}
+
+func (i Installer) observe() (State, error) {
+	if err := i.Target.Validate(); err != nil {
+		return State{}, err
+	}
+	if info, err := os.Stat(i.Target.BinDir); err != nil {
+		return State{}, fmt.Errorf("plugin folder: %w", err)
+	} else if !info.IsDir() {
+		return State{}, fmt.Errorf("plugin folder %s is not a folder", i.Target.BinDir)
+	}
+	return observe(i.Target, i.Executable, thisPlatform())
+}
+
+// split separates the work from the clearing up that follows it.
+func split(steps []Step) (must, tidy []Step) {
+	for n, s := range steps {
+		if s.Tidy {
+			return steps[:n], steps[n:]
+		}
+	}
+	return steps, nil
+}

@@ -1,0 +1,101 @@
+package install
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Op is one kind of change to the disk.
+type Op string
+
+// The primitive changes. Each either happens or does not, except Copy, which can
+// leave half a file under a name nobody runs.
+const (
+	Mkdir   Op = "mkdir"   // make the folder To unless it exists
+	Write   Op = "write"   // make the file To with Data, flushed
+	Copy    Op = "copy"    // copy From to the new file To, executable, flushed, and check SHA256
+	Save    Op = "save"    // give From the second name To: hard link, else copy, else (From a link) a link to Data
+	Check   Op = "check"   // fail with ErrChanged unless From is still To: the same file, or bytes of SHA256, or a link to Data
+	Replace Op = "replace" // rename From to To over what is there; ErrInUse when that is running
+	Move    Op = "move"    // rename From to To, which does not exist
+	Remove  Op = "remove"  // remove the file or empty folder To unless it is gone
+	Clear   Op = "clear"   // remove the folder To and what is in it
+
+	// Put is not primitive: Replace, or where To is running two Moves, the
+	// first one to Aside.
+	Put Op = "put"
+)
+
+// Step is one change.
+type Step struct {
+	Op       Op
+	From, To string
+	Aside    string
+	Data     []byte
+	SHA256   string
+	// Tidy marks clearing up after the work is done: its failure is reported as
+	// a leftover, not as an error.
+	Tidy bool
+}
+
+// Doer makes primitive changes.
+type Doer interface {
+	Do(Step) error
+}
+
+// ErrInUse is returned by a Doer asked to replace a running file on a system
+// that does not allow it.
+var ErrInUse = errors.New("the file is in use")
+
+// ErrChanged is returned when the plugin was replaced by someone else while it
+// was being saved; the next attempt takes the newer one.
+var ErrChanged = errors.New("the plugin was replaced meanwhile")
+
+// applied is what carrying out a plan led to.
+type applied struct {
+	gap       time.Duration // longest time without a file under a name being put
+	leftovers []string      // what could not be cleared up
+}
+
+// apply carries out steps in order and stops at the first failure.
+func apply(d Doer, steps []Step) (applied, error) {
+	var done applied
+	for _, s := range steps {
+		var err error
+		if s.Op == Put {
+			var gap time.Duration
+			gap, err = put(d, s)
+			done.gap = max(done.gap, gap)
+		} else {
+			err = d.Do(s)
+		}
+		switch {
+		case err == nil:
+		case s.Tidy:
+			done.leftovers = append(done.leftovers, fmt.Sprintf("%s: %v", s.To, err))
+		default:
+			return done, err
+		}
+	}
+	return done, nil
+}
+
+func put(d Doer, s Step) (time.Duration, error) {
+	err := d.Do(Step{Op: Replace, From: s.From, To: s.To})
+	if !errors.Is(err, ErrInUse) {
+		return 0, err
+	}
+	if err := d.Do(Step{Op: Move, From: s.To, To: s.Aside}); err != nil {
+		return 0, err
+	}
+	gone := time.Now()
+	err = d.Do(Step{Op: Move, From: s.From, To: s.To})
+	if err == nil {
+		return time.Since(gone), nil
+	}
+	if back := d.Do(Step{Op: Move, From: s.Aside, To: s.To}); back != nil {
+		err = errors.Join(err, fmt.Errorf("%s is missing now: %w", s.To, back))
+	}
+	return time.Since(gone), err
+}
