@@ -1,0 +1,80 @@
+package paceapi
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"time"
+)
+
+// sendPatience bounds one write: a healthy peer's buffer takes a line at once.
+const sendPatience = 100 * time.Millisecond
+
+// ErrRefusedLine is wrapped by Next and Ping when the agent could not
+// understand what we sent, or we what it sent.
+var ErrRefusedLine = errors.New("the agent does not understand this executable")
+
+// Client is the executable's side of one conversation. Next may run in one
+// goroutine while the others are called from another.
+type Client struct{ conn lineConn }
+
+// NewClient takes over conn. The conversation begins with Request or Ping.
+func NewClient(conn net.Conn) *Client { return &Client{lineConn{Conn: conn}} }
+
+// Request opens the conversation.
+func (c *Client) Request(r Request) error {
+	return c.conn.send(Message{Type: TypeRequest, Request: r}, sendPatience)
+}
+
+// Ack tells the agent that its grant arrived and is about to be used.
+func (c *Client) Ack() error { return c.conn.send(Message{Type: TypeAck}, sendPatience) }
+
+// Done reports the end of the original. The agent reads it even when the
+// connection is closed right after.
+func (c *Client) Done(d Done) error {
+	return c.conn.send(Message{Type: TypeDone, Done: d}, sendPatience)
+}
+
+// Next gives the agent's next line: waiting, grant or refuse. An error means
+// that this conversation is over, and wraps os.ErrDeadlineExceeded when nothing
+// came until then; a zero deadline is none.
+func (c *Client) Next(deadline time.Time) (Message, error) {
+	if err := c.conn.SetReadDeadline(deadline); err != nil {
+		return Message{}, err
+	}
+	m, err := c.conn.receive()
+	if err != nil {
+		return Message{}, err
+	}
+	switch m.Type {
+	case TypeWaiting, TypeGrant, TypeRefuse:
+		return m, nil
+	case TypeError:
+		return Message{}, fmt.Errorf("%w: %s", ErrRefusedLine, m.Reason)
+	default:
+		return Message{}, fmt.Errorf("unexpected %s line from the agent", m.Type)
+	}
+}
+
+// Ping asks whether the agent is there and gives the agent's version.
+func (c *Client) Ping(deadline time.Time) (string, error) {
+	if err := c.conn.send(Message{Type: TypePing}, sendPatience); err != nil {
+		return "", err
+	}
+	if err := c.conn.SetReadDeadline(deadline); err != nil {
+		return "", err
+	}
+	m, err := c.conn.receive()
+	switch {
+	case err != nil:
+		return "", err
+	case m.Type == TypeError:
+		return "", fmt.Errorf("%w: %s", ErrRefusedLine, m.Reason)
+	case m.Type != TypePong:
+		return "", fmt.Errorf("unexpected %s line from the agent: expected pong", m.Type)
+	}
+	return m.Agent, nil
+}
+
+// Close hangs up: before Done, that cancels.
+func (c *Client) Close() error { return c.conn.Close() }
