@@ -1,0 +1,129 @@
+package policy
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Problem is one reason why a policy file cannot be used.
+type Problem struct {
+	// Path is the field, such as "profiles[0].pluginConfig[2].args.thresholds",
+	// as seen from the top of the file; empty for the file as a whole.
+	Path string `json:"path,omitempty"`
+	// Line is the line of the file, counted from 1; 0 where it is not known.
+	Line int `json:"line,omitempty"`
+	// Message says what is wrong and, where it can, what was expected.
+	Message string `json:"message"`
+}
+
+// String renders the problem on one line.
+func (p Problem) String() string {
+	s := p.Message
+	if p.Path != "" {
+		s = p.Path + ": " + s
+	}
+	if p.Line > 0 {
+		s = fmt.Sprintf("%s (line %d)", s, p.Line)
+	}
+	return s
+}
+
+// Warning is something in a usable policy file that does not do what whoever
+// wrote it must have meant.
+type Warning Problem
+
+// String renders the warning on one line.
+func (w Warning) String() string { return Problem(w).String() }
+
+// Error is every problem of one file, in the order of its lines.
+type Error struct {
+	Name     string
+	Problems []Problem
+}
+
+// Error renders one line per problem: "file: path: message (line n)".
+func (e *Error) Error() string {
+	lines := make([]string, len(e.Problems))
+	for i, p := range e.Problems {
+		lines[i] = e.Name + ": " + p.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Strict makes warnings errors: it returns err with the warnings of the same
+// file added to its problems, or nil if there is neither.
+func Strict(name string, warnings []Warning, err error) error {
+	if len(warnings) == 0 {
+		return err
+	}
+	all := &Error{Name: name}
+	var known *Error
+	switch {
+	case errors.As(err, &known):
+		all.Problems = append(all.Problems, known.Problems...)
+	case err != nil:
+		all.Problems = append(all.Problems, Problem{Message: err.Error()})
+	}
+	for _, w := range warnings {
+		all.Problems = append(all.Problems, Problem(w))
+	}
+	sortProblems(all.Problems)
+	return all
+}
+
+// findings collects what is wrong and what is odd about one source.
+type findings struct {
+	src      *source
+	problems []Problem
+	warnings []Warning
+}
+
+func (f *findings) problem(path *field.Path, format string, args ...any) {
+	f.problems = append(f.problems, f.at(path, fmt.Sprintf(format, args...)))
+}
+
+func (f *findings) warn(path *field.Path, format string, args ...any) {
+	f.warnings = append(f.warnings, Warning(f.at(path, fmt.Sprintf(format, args...))))
+}
+
+func (f *findings) at(path *field.Path, message string) Problem {
+	p := Problem{Message: message}
+	if path != nil {
+		p.Path = path.String()
+	}
+	p.Line = f.src.lineOf(p.Path)
+	return p
+}
+
+// invalid adds what a validation found.
+func (f *findings) invalid(errs field.ErrorList) {
+	for _, e := range errs {
+		f.problems = append(f.problems, Problem{Path: e.Field, Line: f.src.lineOf(e.Field), Message: e.ErrorBody()})
+	}
+}
+
+// err returns the problems as an error, or nil if there are none.
+func (f *findings) err() error {
+	if len(f.problems) == 0 {
+		return nil
+	}
+	sortProblems(f.problems)
+	return &Error{Name: f.src.name, Problems: slices.Compact(f.problems)}
+}
+
+// sorted returns the warnings in the order of their lines.
+func (f *findings) sorted() []Warning {
+	slices.SortStableFunc(f.warnings, func(a, b Warning) int { return byPlace(Problem(a), Problem(b)) })
+	return slices.Compact(f.warnings)
+}
+
+func sortProblems(p []Problem) { slices.SortStableFunc(p, byPlace) }
+
+func byPlace(a, b Problem) int {
+	return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Message, b.Message))
+}
