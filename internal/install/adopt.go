@@ -28,7 +28,8 @@ type Outcome struct {
 
 // Look compares the plugin file with what was installed and installs again when
 // something else is there: only a file that this node can run, that nobody has
-// open for writing, and whose content was the same SettleTime ago. Between
+// open for writing, and whose content was the same SettleTime ago. Without a
+// saved original nothing happens: someone uninstalled. Between
 // changes a look costs one stat, so it may be called every second.
 func (a *Adopter) Look(now time.Time) (Outcome, error) {
 	nothing := Outcome{Result: Result{Action: Nothing}}
@@ -47,6 +48,10 @@ func (a *Adopter) Look(now time.Time) (Outcome, error) {
 	}
 	if plan, err := PlanInstall(a.Installer.Target, s); err == nil && plan.Action == Nothing && len(plan.Steps) == 0 {
 		a.verified, a.settle = info, settle{}
+		return nothing, nil
+	}
+	if !s.Original.Present() {
+		nothing.Waiting = fmt.Sprintf("%s is gone: uninstalled; a restart of the agent installs again", s.Original.Path)
 		return nothing, nil
 	}
 	if why := a.unsettled(now, s.Plugin); why != "" {

@@ -107,3 +107,14 @@ func TestAClockThatJumpsBackDelaysAdoptionOnly(t *testing.T) {
 		t.Fatalf("settled: %+v", o)
 	}
 }
+
+func TestWhatWasUninstalledByHandIsNotInstalledAgain(t *testing.T) {
+	n, a := newAdopter(t)
+	n.uninstall(Restored)
+	for i := range 3 {
+		if o := look(t, a, time.Duration(i)*2*SettleTime); !strings.Contains(o.Waiting, "uninstalled") {
+			t.Fatalf("got %+v", o)
+		}
+	}
+	n.wantBare(program("v1"))
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 )
 
@@ -41,7 +42,7 @@ func (i Installer) Install() (Result, error) {
 	}
 	for _, dir := range []string{i.Target.sub(), i.Target.work()} {
 		if err := i.Disk.Do(Step{Op: Mkdir, To: dir}); err != nil {
-			i.undo(s)
+			i.removeEmpty()
 			return Result{}, err
 		}
 	}
@@ -49,8 +50,15 @@ func (i Installer) Install() (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	defer unlock()
-	return i.install()
+	result, err := i.install()
+	if err == nil {
+		unlock()
+		return result, nil
+	}
+	i.undo(s)
+	unlock()
+	i.removeEmpty()
+	return result, err
 }
 
 func (i Installer) install() (Result, error) {
@@ -58,29 +66,26 @@ func (i Installer) install() (Result, error) {
 	if err != nil {
 		return Result{}, fmt.Errorf("recover from an interrupted run: %w", err)
 	}
+	result := Result{}
+	if recovered.Action != Nothing {
+		result = Result{Recovered: recovered.Action, Gap: recovered.Gap}
+	}
 	s, err := i.observe()
 	if err != nil {
-		return Result{}, err
+		return result, err
 	}
 	plan, err := PlanInstall(i.Target, s)
 	if err != nil {
-		return Result{Recovered: recovered.Action}, err
+		return result, err
 	}
 	done, err := apply(i.Disk, plan.Steps)
-	if err != nil {
-		i.undo(s)
-		return Result{Recovered: recovered.Action}, err
-	}
-	result := Result{Action: plan.Action, Gap: done.gap, Leftovers: done.leftovers}
-	if recovered.Action != Nothing {
-		result.Recovered = recovered.Action
-		result.Gap = max(result.Gap, recovered.Gap)
-	}
-	return result, nil
+	result.Action, result.Gap, result.Leftovers = plan.Action, max(result.Gap, done.gap), done.leftovers
+	return result, err
 }
 
 // undo takes away what a failed first installation left; where a stand-in was
 // installed before, its original stays for whoever is still waiting to run it.
+// The failure that led here is what is reported.
 func (i Installer) undo(before State) {
 	if before.Original.Present() {
 		return
@@ -90,8 +95,18 @@ func (i Installer) undo(before State) {
 		return // recovered at the next start
 	}
 	if plan, err := PlanUninstall(i.Target, s); err == nil {
-		_, _ = apply(i.Disk, plan.Steps) // the failure that led here is what is reported
+		steps, _ := splitClear(plan.Steps)
+		_, _ = apply(i.Disk, steps)
 	}
+}
+
+// removeEmpty removes our folders if nothing but the lock file is in them.
+func (i Installer) removeEmpty() {
+	if entries, err := os.ReadDir(i.Target.work()); err == nil && len(entries) == 1 && entries[0].Name() == filepath.Base(i.Target.lockPath()) {
+		_ = os.Remove(i.Target.lockPath())
+	}
+	_ = os.Remove(i.Target.work())
+	_ = os.Remove(i.Target.sub())
 }
 
 // Recover finishes or undoes what an interrupted run began, and is for the start
@@ -120,17 +135,9 @@ func (i Installer) recover() (Result, error) {
 	if s.Journal == nil {
 		return Result{Action: Nothing}, nil
 	}
-	must, tidy := split(plan.Steps)
-	done, err := apply(i.Disk, must)
-	if err != nil {
-		return Result{}, err
-	}
-	result := Result{Action: plan.Action, Gap: done.gap}
-	if s.Journal.Operation != Uninstalling {
-		done, _ = apply(i.Disk, tidy)
-		result.Leftovers = done.leftovers
-	}
-	return result, nil
+	steps, _ := splitClear(plan.Steps)
+	done, err := apply(i.Disk, steps)
+	return Result{Action: plan.Action, Gap: done.gap, Leftovers: done.leftovers}, err
 }
 
 // Uninstall puts the original back and leaves nothing of ours. It may be repeated.
@@ -159,15 +166,18 @@ func (i Installer) uninstall(unlock func()) (Result, error) {
 		unlock()
 		return Result{}, err
 	}
-	must, tidy := split(plan.Steps)
-	done, err := apply(i.Disk, must)
-	unlock() // the lock file is among what goes
+	steps, last := splitClear(plan.Steps)
+	done, err := apply(i.Disk, steps)
+	unlock() // the lock file is among what goes now
 	if err != nil {
 		return Result{}, err
 	}
-	result := Result{Action: plan.Action, Gap: done.gap}
+	result := Result{Action: plan.Action, Gap: done.gap, Leftovers: done.leftovers}
+	if len(last) == 0 {
+		return result, nil
+	}
 	for deadline := time.Now().Add(i.Patience); ; time.Sleep(lockPause) {
-		done, _ = apply(i.Disk, tidy)
+		done, _ = apply(i.Disk, last)
 		if result.Leftovers = done.leftovers; len(result.Leftovers) == 0 || time.Now().After(deadline) {
 			return result, nil
 		}
@@ -186,10 +196,11 @@ func (i Installer) observe() (State, error) {
 	return observe(i.Target, i.Executable, thisPlatform())
 }
 
-// split separates the work from the clearing up that follows it.
-func split(steps []Step) (must, tidy []Step) {
+// splitClear separates what is done under the lock from clearing the folder in
+// which the lock file is.
+func splitClear(steps []Step) (locked, last []Step) {
 	for n, s := range steps {
-		if s.Tidy {
+		if s.Op == Clear {
 			return steps[:n], steps[n:]
 		}
 	}

@@ -90,7 +90,7 @@ func TestUninstallWaitsForAStandInThatStillRuns(t *testing.T) {
 	}
 	stop()
 	n.Patience = 5 * time.Second
-	if r := n.uninstall(Cleared); len(r.Leftovers) != 0 {
+	if r := n.uninstall(Nothing); len(r.Leftovers) != 0 {
 		t.Fatalf("left behind: %q", r.Leftovers)
 	}
 	n.wantBare(v1)

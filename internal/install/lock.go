@@ -14,22 +14,32 @@ const (
 
 // lock takes the installer's lock file, which the system releases when we die.
 func lock(path string) (unlock func(), err error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("open lock: %w", err)
-	}
 	for deadline := time.Now().Add(lockWait); ; time.Sleep(lockPause) {
-		got, err := tryLock(f)
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 		if err != nil {
-			f.Close()
-			return nil, fmt.Errorf("lock %s: %w", path, err)
+			return nil, fmt.Errorf("open lock: %w", err)
 		}
-		if got {
+		got, err := tryLock(f)
+		if got && stillAt(f, path) {
 			return func() { f.Close() }, nil
 		}
+		f.Close()
+		if err != nil {
+			return nil, fmt.Errorf("lock %s: %w", path, err)
+		}
 		if time.Now().After(deadline) {
-			f.Close()
 			return nil, fmt.Errorf("another installer has held %s for %s", path, lockWait)
 		}
 	}
+}
+
+// stillAt reports whether f is the file that others find: an uninstaller removes
+// the lock file at the end.
+func stillAt(f *os.File, path string) bool {
+	mine, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	found, err := os.Stat(path)
+	return err == nil && os.SameFile(mine, found)
 }

@@ -85,7 +85,7 @@ func elfMachines(goarch string) []elf.Machine {
 func peMachines(goarch string) []uint16 {
 	x86 := []uint16{pe.IMAGE_FILE_MACHINE_AMD64, pe.IMAGE_FILE_MACHINE_I386}
 	if goarch == "arm64" {
-		return append(x86, pe.IMAGE_FILE_MACHINE_ARM64)
+		return append([]uint16{pe.IMAGE_FILE_MACHINE_ARM64}, x86...)
 	}
 	return x86
 }
