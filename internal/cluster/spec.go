@@ -17,7 +17,7 @@ type Spec struct {
 	// Requests is what the pod takes from a node: containers, init containers and overhead as the scheduler adds them up,
 	// and one pod.
 	Requests Amounts
-	// Requested are the resources that some container or init container has a request for, in ascending order.
+	// Requested are the resources that the pod has a request for, be it zero, in ascending order.
 	Requested         []ResourceID
 	Images            []string // of the regular containers, sorted
 	HostPorts         []HostPort
@@ -136,8 +136,6 @@ func trimmedContainers(in []corev1.Container) []corev1.Container {
 func (c *Converter) newSpec(in *corev1.PodSpec) *Spec {
 	s := &Spec{
 		Placement:      c.placement(in),
-		Requests:       c.requests(in),
-		Requested:      c.requested(in),
 		Priority:       in.Priority,
 		PriorityClass:  in.PriorityClassName,
 		SchedulerName:  in.SchedulerName,
@@ -145,6 +143,7 @@ func (c *Converter) newSpec(in *corev1.PodSpec) *Spec {
 		LocalStorage:   len(in.Volumes) > 0,
 		ResourceClaims: len(in.ResourceClaims) > 0,
 	}
+	s.Requests, s.Requested = c.requests(in)
 	if g := in.TerminationGracePeriodSeconds; g != nil {
 		s.TerminationPeriod = *g
 	}
@@ -174,24 +173,16 @@ func (c *Converter) newSpec(in *corev1.PodSpec) *Spec {
 	return s
 }
 
-func (c *Converter) requests(in *corev1.PodSpec) Amounts {
+func (c *Converter) requests(in *corev1.PodSpec) (Amounts, []ResourceID) {
 	list := resource.PodRequests(&corev1.Pod{Spec: *in}, resource.PodResourcesOptions{})
-	a := c.Resources.Amounts(list).grown(int(Pods) + 1)
-	a[Pods] = 1
-	return a
-}
-
-func (c *Converter) requested(in *corev1.PodSpec) []ResourceID {
-	var ids []ResourceID
-	for _, list := range [][]corev1.Container{in.Containers, in.InitContainers} {
-		for i := range list {
-			for name := range list[i].Resources.Requests {
-				ids = append(ids, c.Resources.ID(name))
-			}
-		}
+	ids := make([]ResourceID, 0, len(list))
+	for name := range list {
+		ids = append(ids, c.Resources.ID(name))
 	}
 	slices.Sort(ids)
-	return slices.Compact(ids)
+	a := c.Resources.Amounts(list).grown(int(Pods) + 1)
+	a[Pods] = 1
+	return a, ids
 }
 
 func (c *Converter) placement(in *corev1.PodSpec) *Placement {

@@ -15,7 +15,7 @@ type View struct {
 	gone     []bool    // by pod index
 	used     []Amounts // by node index: Σ requests of the non-terminal pods on it
 	arrivals map[int][]*Pod
-	changes  int
+	changed  []int32 // node index of each removal and booking, in order
 }
 
 // NewView returns a view of s with every pod in its place.
@@ -41,8 +41,11 @@ func (v *View) Remove(p *Pod) {
 		return
 	}
 	v.gone[p.Index] = true
-	v.changes++
-	if p.Node != nil && !p.Terminal() {
+	if p.Node == nil {
+		return
+	}
+	v.changed = append(v.changed, int32(p.Node.Index))
+	if !p.Terminal() {
 		v.used[p.Node.Index] = v.used[p.Node.Index].Minus(p.Spec.Requests)
 	}
 }
@@ -54,7 +57,7 @@ func (v *View) Expect(p *Pod, n *Node) {
 	}
 	v.arrivals[n.Index] = append(v.arrivals[n.Index], p)
 	v.used[n.Index] = v.used[n.Index].Plus(p.Spec.Requests)
-	v.changes++
+	v.changed = append(v.changed, int32(n.Index))
 }
 
 // Arrivals are the pods that replacements are expected of on n, in the order they were booked.
@@ -63,8 +66,9 @@ func (v *View) Arrivals(n *Node) []*Pod { return v.arrivals[n.Index] }
 // Gone reports whether the pod was removed.
 func (v *View) Gone(p *Pod) bool { return v.gone[p.Index] }
 
-// Changes counts removals and bookings: an answer derived from the view holds until it changes.
-func (v *View) Changes() int { return v.changes }
+// Changed lists the nodes, by index, that removals and bookings changed, in order: an answer derived from the view when the list
+// had length n still holds for every node that is not in Changed()[n:].
+func (v *View) Changed() []int32 { return v.changed }
 
 // PodsOn yields the pods on n, terminal ones included, by namespace and name.
 func (v *View) PodsOn(n *Node) iter.Seq[*Pod] {

@@ -1,0 +1,124 @@
+package engine
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"evenkeel.dev/evenkeel/internal/cluster"
+	"evenkeel.dev/evenkeel/internal/gate"
+	"evenkeel.dev/evenkeel/internal/plan"
+	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/strategy"
+)
+
+// The names of the gates, as they appear in refusals.
+const (
+	GateEvictor   = "evictor"     // the DefaultEvictor's filter
+	GateNodeFit   = "preeviction" // its pre-eviction filter: node fit, namespace labels
+	GateLimit     = "limit"       // the policy's limits of the cycle, node and namespace
+	GateMoved     = "moved"       // it moves already in this cycle
+	GateSelf      = "self"        // it is this process's own pod
+	GateBudget    = "budget"      // PodDisruptionBudgets
+	GateGentle    = "gentle"      // the share of a workload that one cycle moves
+	GateForesight = "foresight"   // its replacement could not start anywhere better
+)
+
+// cycle is the state of one run: what has been decided so far.
+type cycle struct {
+	opts      Options
+	view      *cluster.View
+	nodes     []*cluster.Node
+	limits    *gate.Counter
+	budgets   *gate.Budgets
+	gentle    *gate.Gentle
+	foresight *gate.Foresight
+	watched   *cluster.Pod
+	plan      *plan.Plan
+	bare      map[string]bool // workloads without a budget that are touched
+}
+
+func newCycle(s *cluster.Snapshot, p *policy.Policy, o Options, nodes []*cluster.Node) *cycle {
+	view := cluster.NewView(s)
+	c := &cycle{
+		opts: o, view: view, nodes: nodes,
+		limits: gate.NewCounter(gate.Limits{
+			Total: p.MaxNoOfPodsToEvictTotal, PerNode: p.MaxNoOfPodsToEvictPerNode, PerNamespace: p.MaxNoOfPodsToEvictPerNamespace,
+		}),
+		budgets: gate.NewBudgets(view), gentle: gate.NewGentle(view), foresight: gate.NewForesight(view),
+		bare: map[string]bool{},
+		plan: &plan.Plan{TakenAt: s.TakenAt, Summary: plan.Summary{
+			Nodes: len(s.Nodes), EligibleNodes: len(nodes), Pods: len(s.Pods), Notes: slices.Clone(s.Notes),
+		}},
+	}
+	if o.Compat {
+		c.plan.Compat = "descheduler"
+	}
+	if o.Why.Name != "" {
+		c.watched = s.Pod(o.Why.Namespace, o.Why.Name)
+		c.plan.Story = newStory(o.Why, c.watched)
+	}
+	return c
+}
+
+// run lets the strategies of one profile at one point propose their moves. A strategy that fails does not keep the others from running.
+func (c *cycle) run(p *profile, point strategy.Point) {
+	for i := range p.uses {
+		u := &p.uses[i]
+		if u.point != point {
+			continue
+		}
+		u.count = len(c.plan.Summary.ByStrategy)
+		c.plan.Summary.ByStrategy = append(c.plan.Summary.ByStrategy, plan.StrategyCount{Profile: p.name, Strategy: u.name})
+		k := &keeper{cycle: c, profile: p, strategy: u.name, count: &c.plan.Summary.ByStrategy[u.count]}
+		err := u.strategy.Run(&strategy.Cycle{Gatekeeper: k, View: c.view, Nodes: c.nodes, Now: c.view.TakenAt, Compat: c.opts.Compat})
+		if err != nil {
+			k.count.Error = err.Error()
+		}
+		k.closeStory()
+	}
+}
+
+// accept records a move and makes the rest of the cycle see it.
+func (c *cycle) accept(p *cluster.Pod, m plan.Move) {
+	m.Seq = len(c.plan.Moves) + 1
+	c.plan.Moves = append(c.plan.Moves, m)
+	c.view.Remove(p)
+	c.limits.Add(p)
+	if len(c.view.BudgetsOf(p.PodInfo)) == 0 && !p.Terminal() {
+		if o := c.view.Top(p.PodInfo); o != nil {
+			c.bare[fmt.Sprintf("%s %s/%s", o.Kind, p.Namespace, o.Name)] = true
+		}
+	}
+}
+
+func (c *cycle) refuse(r plan.Refusal) {
+	c.plan.Refusals = append(c.plan.Refusals, r)
+}
+
+func (c *cycle) skipped(why string) *plan.Plan {
+	c.plan.Summary.Skipped = why
+	c.tellSkipped(why)
+	return c.plan
+}
+
+func (c *cycle) finish(profiles []profile) *plan.Plan {
+	s := &c.plan.Summary
+	s.Moves, s.Refusals = len(c.plan.Moves), len(c.plan.Refusals)
+	byGate := map[string]int{}
+	for i := range c.plan.Refusals {
+		byGate[c.plan.Refusals[i].Gate]++
+	}
+	for name, n := range byGate {
+		s.ByGate = append(s.ByGate, plan.GateCount{Gate: name, Refusals: n})
+	}
+	slices.SortFunc(s.ByGate, func(a, b plan.GateCount) int { return cmp.Compare(a.Gate, b.Gate) })
+	s.WithoutBudget = slices.Sorted(maps.Keys(c.bare))
+	c.tellGates(profiles)
+	return c.plan
+}
+
+func refOf(p *cluster.Pod) plan.PodRef {
+	return plan.PodRef{Namespace: p.Namespace, Name: p.Name, UID: p.UID}
+}

@@ -1,0 +1,63 @@
+// Package engine runs the one cycle of the product: from a snapshot and a policy to a plan. It is a pure function: the
+// same input gives the same plan, byte for byte.
+package engine
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"evenkeel.dev/evenkeel/internal/cluster"
+	"evenkeel.dev/evenkeel/internal/plan"
+	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/strategy"
+)
+
+// Options are what a plan depends on besides the snapshot and the policy.
+type Options struct {
+	// Compat makes the peer's choices: those of the Kubernetes descheduler v0.36.
+	Compat bool
+	// Self is the pod this process runs in; it is never moved. Zero when it runs in none.
+	Self plan.PodRef
+	// Why names a pod whose whole story is wanted. Zero when none is.
+	Why plan.PodRef
+}
+
+// Plan decides what to move. The error is about the policy (a priority class that the cluster does not have, a
+// strategy that is not built); then nothing is to be moved.
+func Plan(s *cluster.Snapshot, p *policy.Policy, o Options) (*plan.Plan, error) {
+	// 1. What the policy asks for, in terms of this cluster.
+	profiles, err := compile(s, p, o)
+	if err != nil {
+		return nil, err
+	}
+	// 2. The nodes it is about.
+	nodes := eligible(s, p)
+	c := newCycle(s, p, o, nodes)
+	if len(nodes) < 2 {
+		return c.skipped(fmt.Sprintf("only %d of %d nodes are ready and selected; moving pods takes two", len(nodes), len(s.Nodes))), nil
+	}
+	// 3. What each profile's filters make of the pods.
+	for i := range profiles {
+		profiles[i].start(c)
+	}
+	// 4. Every profile's Deschedule strategies, then every profile's Balance strategies.
+	for _, point := range []strategy.Point{strategy.Deschedule, strategy.Balance} {
+		for i := range profiles {
+			c.run(&profiles[i], point)
+		}
+	}
+	// 5. The plan.
+	return c.finish(profiles), nil
+}
+
+// eligible are the nodes that are ready and that the policy selects, by name. Cordoned nodes are among them.
+func eligible(s *cluster.Snapshot, p *policy.Policy) []*cluster.Node {
+	var nodes []*cluster.Node
+	for _, n := range s.Nodes {
+		if n.Ready && p.NodeSelector.Matches(labels.Set(n.Labels)) {
+			nodes = append(nodes, n)
+		}
+	}
+	return nodes
+}

@@ -1,0 +1,106 @@
+package engine
+
+import (
+	"fmt"
+
+	"evenkeel.dev/evenkeel/internal/cluster"
+	"evenkeel.dev/evenkeel/internal/plan"
+	"evenkeel.dev/evenkeel/internal/strategy"
+)
+
+// keeper is the Gatekeeper of one strategy of one profile.
+type keeper struct {
+	*cycle
+	profile  *profile
+	strategy string
+	count    *plan.StrategyCount
+	told     bool // something was said about the watched pod
+}
+
+var _ strategy.Gatekeeper = (*keeper)(nil)
+
+// Evictable implements strategy.Gatekeeper.
+func (k *keeper) Evictable(p *cluster.Pod) bool { return k.profile.evictor.Evictable(p) }
+
+// PreEviction implements strategy.Gatekeeper.
+func (k *keeper) PreEviction(p *cluster.Pod) bool { return k.profile.evictor.PreEviction(p) }
+
+// Try implements strategy.Gatekeeper.
+func (k *keeper) Try(p *cluster.Pod, why strategy.Why) plan.Verdict {
+	v := k.decide(p, why)
+	if !v.Accepted {
+		k.Refuse(p, v.Gate, v.Reason)
+		return v
+	}
+	m := plan.Move{Pod: refOf(p), Node: p.NodeName, Profile: k.profile.name, Strategy: k.strategy, Reason: why.Reason}
+	if o := p.Owner(); o != nil {
+		m.Owner = &plan.OwnerRef{Kind: o.Kind, Name: o.Name}
+	}
+	k.accept(p, m)
+	k.count.Moves++
+	k.Tell(p, func() plan.Reason {
+		return plan.Reason{Code: "Moved", Message: "chosen to move: " + why.Reason.Message, Numbers: why.Reason.Numbers}
+	})
+	return v
+}
+
+// decide asks every gate, cheapest and most binding first. What an accepted move takes (a disruption, room on
+// another node) is booked at once.
+func (k *keeper) decide(p *cluster.Pod, why strategy.Why) plan.Verdict {
+	if k.view.Gone(p) {
+		return refusal(GateMoved, plan.Reason{Code: "Moved", Message: "it moves already in this cycle"}, plan.ThisPod)
+	}
+	if reason, ok := k.profile.evictor.Filter(p); !ok {
+		return refusal(GateEvictor, reason, plan.ThisPod)
+	}
+	if k.opts.Self.Name != "" && p.Namespace == k.opts.Self.Namespace && p.Name == k.opts.Self.Name {
+		return refusal(GateSelf, plan.Reason{Code: "Self", Message: "this process runs in it"}, plan.ThisPod)
+	}
+	if reason, ok := k.profile.evictor.PreFilter(p); !ok {
+		return refusal(GateNodeFit, reason, plan.ThisPod)
+	}
+	if reason, scope, ok := k.limits.Check(p); !ok {
+		return refusal(GateLimit, reason, scope)
+	}
+	if k.opts.Compat {
+		return plan.Verdict{Accepted: true}
+	}
+	return k.decideGently(p, why)
+}
+
+// decideGently asks the gates that the peer does not have.
+func (k *keeper) decideGently(p *cluster.Pod, why strategy.Why) plan.Verdict {
+	budget, reason, ok := k.budgets.Check(p)
+	if !ok {
+		return refusal(GateBudget, reason, plan.ThisPod)
+	}
+	if reason, ok := k.gentle.Check(p); !ok {
+		return refusal(GateGentle, reason, plan.ThisPod)
+	}
+	if replaced := p.Owner() != nil && !p.Terminal(); replaced && !why.Anywhere {
+		if why.NoTargets {
+			why.Targets = []*cluster.Node{}
+		}
+		node, reason, ok := k.foresight.Place(p, why.Targets)
+		if !ok {
+			return refusal(GateForesight, reason, plan.ThisPod)
+		}
+		k.view.Expect(p, node)
+	}
+	k.budgets.Take(budget)
+	k.gentle.Add(p)
+	return plan.Verdict{Accepted: true}
+}
+
+// Refuse implements strategy.Gatekeeper.
+func (k *keeper) Refuse(p *cluster.Pod, gate string, reason plan.Reason) {
+	k.refuse(plan.Refusal{Pod: refOf(p), Node: p.NodeName, Profile: k.profile.name, Strategy: k.strategy, Gate: gate, Reason: reason})
+	k.count.Refusals++
+	k.Tell(p, func() plan.Reason {
+		return plan.Reason{Code: reason.Code, Message: fmt.Sprintf("not moved, gate %s: %s", gate, reason.Message), Numbers: reason.Numbers}
+	})
+}
+
+func refusal(gate string, reason plan.Reason, stop plan.Scope) plan.Verdict {
+	return plan.Verdict{Gate: gate, Reason: reason, Stop: stop}
+}

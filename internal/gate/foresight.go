@@ -1,0 +1,54 @@
+package gate
+
+import (
+	"fmt"
+
+	"evenkeel.dev/evenkeel/internal/cluster"
+	"evenkeel.dev/evenkeel/internal/fit"
+	"evenkeel.dev/evenkeel/internal/plan"
+)
+
+// Foresight asks where the replacement of a pod could start, counting the room that the replacements of this cycle's earlier moves
+// will take, so that nothing is evicted that could only come back to where it was, or nowhere.
+type Foresight struct {
+	fit *fit.Checker
+}
+
+// NewForesight starts a cycle. Every ready node can receive pods, also those that the policy does not select.
+func NewForesight(view *cluster.View) *Foresight {
+	var ready []*cluster.Node
+	for _, n := range view.Nodes {
+		if n.Ready {
+			ready = append(ready, n)
+		}
+	}
+	return &Foresight{fit: fit.NewChecker(view, ready)}
+}
+
+// Place returns a node on which a replacement of p could start: one of targets, or, when those are nil, any but its own.
+func (f *Foresight) Place(p *cluster.Pod, targets []*cluster.Node) (*cluster.Node, plan.Reason, bool) {
+	if targets == nil {
+		if n := f.fit.AnyOther(p); n != nil {
+			return n, plan.Reason{}, true
+		}
+		return nil, f.fit.WhyNowhere(p), false
+	}
+	for _, n := range targets {
+		if n != p.Node && n.Ready && f.fit.Fits(p, n) {
+			return n, plan.Reason{}, true
+		}
+	}
+	return nil, f.noBetter(p, targets), false
+}
+
+// noBetter says why none of the targets will do, with the first one's reason in words.
+func (f *Foresight) noBetter(p *cluster.Pod, targets []*cluster.Node) plan.Reason {
+	message := "no node would be better for it than its own"
+	for _, n := range targets {
+		if why, ok := f.fit.Why(p, n); n != p.Node && !ok {
+			message = fmt.Sprintf("none of the %d nodes that would be better can take it: %s", len(targets), why.Message)
+			break
+		}
+	}
+	return plan.Reason{Code: "NoBetterNode", Message: message, Numbers: plan.Numbers{"targets": float64(len(targets))}}
+}

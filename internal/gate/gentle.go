@@ -1,0 +1,76 @@
+package gate
+
+import (
+	"fmt"
+
+	"evenkeel.dev/evenkeel/internal/cluster"
+	"evenkeel.dev/evenkeel/internal/plan"
+)
+
+// GentleShare is the part of an owner's ready replicas that one cycle may move; one pod may always be moved.
+const GentleShare = 0.25
+
+// Gentle keeps a cycle from moving many replicas of one workload at once.
+type Gentle struct {
+	view  *cluster.View
+	ready map[ownerKey]int
+	moved map[ownerKey]int
+}
+
+type ownerKey struct{ namespace, kind, name string }
+
+// NewGentle starts a cycle.
+func NewGentle(v *cluster.View) *Gentle {
+	return &Gentle{view: v, moved: map[ownerKey]int{}}
+}
+
+// Check asks whether one more pod of p's workload may be moved. Pods that nothing owns, and pods that have ended, always may.
+func (g *Gentle) Check(p *cluster.Pod) (plan.Reason, bool) {
+	key, owned := g.key(p)
+	if !owned || p.Terminal() {
+		return plan.Reason{}, true
+	}
+	if g.ready == nil {
+		g.count()
+	}
+	allowed := max(1, int(float64(g.ready[key])*GentleShare))
+	if g.moved[key] < allowed {
+		return plan.Reason{}, true
+	}
+	return tooMany(key, g.moved[key], g.ready[key]), false
+}
+
+// Add counts a move.
+func (g *Gentle) Add(p *cluster.Pod) {
+	if key, owned := g.key(p); owned && !p.Terminal() {
+		g.moved[key]++
+	}
+}
+
+// key names the workload: the Deployment rather than one of its ReplicaSets, where that is known.
+func (g *Gentle) key(p *cluster.Pod) (ownerKey, bool) {
+	o := g.view.Top(p.PodInfo)
+	if o == nil {
+		return ownerKey{}, false
+	}
+	return ownerKey{p.Namespace, o.Kind, o.Name}, true
+}
+
+func (g *Gentle) count() {
+	g.ready = map[ownerKey]int{}
+	for _, p := range g.view.Pods {
+		if p.Ready && !p.Deleting {
+			if key, owned := g.key(p); owned {
+				g.ready[key]++
+			}
+		}
+	}
+}
+
+func tooMany(key ownerKey, moved, ready int) plan.Reason {
+	return plan.Reason{
+		Code:    "Gentle",
+		Message: fmt.Sprintf("%d pods of %s %s move in this cycle already; it has %d ready, and a cycle moves a quarter of them at most", moved, key.kind, key.name, ready),
+		Numbers: plan.Numbers{"moved": float64(moved), "ready": float64(ready), "share": GentleShare},
+	}
+}

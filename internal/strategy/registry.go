@@ -1,0 +1,14 @@
+package strategy
+
+import "fmt"
+
+// New builds the strategy of that name with its arguments, which must be of the type that its plugin makes, defaulted and valid.
+// The error names a plugin that is not there.
+func New(name string, args Args) (Strategy, error) {
+	switch a := args.(type) {
+	case *RemoveDuplicatesArgs:
+		return newRemoveDuplicates(a)
+	default:
+		return nil, fmt.Errorf("strategy %q is not built yet", name)
+	}
+}

@@ -1,0 +1,399 @@
+package strategy
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"evenkeel.dev/evenkeel/internal/cluster"
+	"evenkeel.dev/evenkeel/internal/fit"
+	"evenkeel.dev/evenkeel/internal/plan"
+)
+
+// removeDuplicates spreads the replicas of an owner: pods of one namespace with the same owner and the same
+// images are replicas of each other, and no node should run more of them than an even spread over the nodes they may run
+// on would give it.
+//
+// The peer's rule: a node may keep ceil(replicas / nodes) of them, counting only evictable replicas. Ours, by default, counts every replica, and
+// also evens a spread such as 2/2/0, which the peer's rule leaves alone: with r replicas on n nodes, r mod n nodes keep
+// floor(r/n)+1 and the others floor(r/n).
+type removeDuplicates struct {
+	filter       Filter
+	excludeKinds map[string]bool
+}
+
+func newRemoveDuplicates(a *RemoveDuplicatesArgs) (*removeDuplicates, error) {
+	f, err := NewFilter(a.Namespaces, nil)
+	return &removeDuplicates{filter: f, excludeKinds: set(a.ExcludeOwnerKinds)}, err
+}
+
+// replicaKey names a group of replicas. Pods with several owners belong to a group for each.
+type replicaKey struct {
+	namespace, kind, name string
+	images                int
+}
+
+// replicas are the pods of one group.
+type replicas struct {
+	key    replicaKey
+	images string
+	nodes  []*nodeReplicas // in node order
+}
+
+// nodeReplicas are the pods of one group on one node.
+type nodeReplicas struct {
+	node    *cluster.Node
+	movable []*cluster.Pod // that the filters let pass, the one to be kept longest first
+	stuck   []*cluster.Pod // the others
+}
+
+// count is how many replicas the node is held to have: by default all of them, for the peer one more than its duplicates.
+func (n *nodeReplicas) count(compat bool) int {
+	if compat {
+		return min(len(n.movable), len(n.duplicates())+1)
+	}
+	return len(n.movable) + len(n.stuck)
+}
+
+// duplicates are the movable pods less one that always stays. Where pods of the group differ in their further owners, one of each kind stays.
+func (n *nodeReplicas) duplicates() []*cluster.Pod {
+	var kept [][]cluster.Owner
+	var rest []*cluster.Pod
+	for _, p := range n.movable {
+		if slices.ContainsFunc(kept, func(owners []cluster.Owner) bool { return sameOwners(owners, p.Owners) }) {
+			rest = append(rest, p)
+		} else {
+			kept = append(kept, p.Owners)
+		}
+	}
+	return rest
+}
+
+func sameOwners(a, b []cluster.Owner) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if !slices.ContainsFunc(b, func(o cluster.Owner) bool { return o.Kind == a[i].Kind && o.Name == a[i].Name }) {
+			return false
+		}
+	}
+	return true
+}
+
+// Run implements Strategy.
+func (s *removeDuplicates) Run(c *Cycle) error {
+	targets := newTargetNodes(c)
+	for _, g := range s.groups(c) {
+		if s.spread(c, g, targets) == plan.ThisCycle {
+			return nil
+		}
+	}
+	return nil
+}
+
+// groups finds the groups that have more than one pod on some node, in order of their keys.
+func (s *removeDuplicates) groups(c *Cycle) []*replicas {
+	images := newImageIndex()
+	groups := map[replicaKey]*replicas{}
+	var repeated []*replicas
+	for _, n := range c.Nodes {
+		for p := range c.View.PodsOn(n) {
+			if len(p.Owners) == 0 || p.Terminal() || !s.filter.Selects(p) || s.excluded(p) {
+				continue
+			}
+			movable := c.Evictable(p) && c.PreEviction(p)
+			for i := range p.Owners {
+				if i > 0 && slices.ContainsFunc(p.Owners[:i], func(o cluster.Owner) bool { return o.Kind == p.Owners[i].Kind && o.Name == p.Owners[i].Name }) {
+					continue
+				}
+				key := replicaKey{p.Namespace, p.Owners[i].Kind, p.Owners[i].Name, images.of(p.Spec)}
+				g := groups[key]
+				if g == nil {
+					g = &replicas{key: key, images: images.names[key.images]}
+					groups[key] = g
+				}
+				if g.add(n, p, movable) == 2 {
+					repeated = append(repeated, g)
+				}
+			}
+		}
+	}
+	slices.SortFunc(repeated, func(a, b *replicas) int {
+		return cmp.Or(strings.Compare(a.key.namespace, b.key.namespace), strings.Compare(a.key.kind, b.key.kind),
+			strings.Compare(a.key.name, b.key.name), strings.Compare(a.images, b.images))
+	})
+	return slices.Compact(repeated)
+}
+
+func (s *removeDuplicates) excluded(p *cluster.Pod) bool {
+	for i := range p.Owners {
+		if s.excludeKinds[p.Owners[i].Kind] {
+			return true
+		}
+	}
+	return false
+}
+
+// add returns how many pods of the group the node has now.
+func (g *replicas) add(n *cluster.Node, p *cluster.Pod, movable bool) int {
+	if len(g.nodes) == 0 || g.nodes[len(g.nodes)-1].node != n {
+		g.nodes = append(g.nodes, &nodeReplicas{node: n})
+	}
+	on := g.nodes[len(g.nodes)-1]
+	if movable {
+		on.movable = append(on.movable, p)
+	} else {
+		on.stuck = append(on.stuck, p)
+	}
+	return len(on.movable) + len(on.stuck)
+}
+
+// spread proposes the moves of one group.
+func (s *removeDuplicates) spread(c *Cycle, g *replicas, targets *targetNodes) plan.Scope {
+	total := 0
+	for _, on := range g.nodes {
+		slices.SortStableFunc(on.movable, keepFirst)
+		total += len(on.movable)
+		if !c.Compat {
+			total += len(on.stuck)
+		}
+	}
+	nodes := targets.of(g)
+	if len(nodes) < 2 {
+		s.tell(c, g, func() plan.Reason { return tooFewTargets(len(nodes)) })
+		return plan.ThisPod
+	}
+	quota := quotas(c.Compat, g, nodes, total)
+	below := belowQuota(c.Compat, g, nodes, quota)
+	for _, on := range g.nodes {
+		count, keep := on.count(c.Compat), quota.of(on.node)
+		if count <= keep {
+			s.tellNode(c, on, func() plan.Reason { return evenEnough(count, keep, total, len(nodes)) })
+			continue
+		}
+		why := Why{Reason: duplicate(count, keep, total, len(nodes)), Targets: below, NoTargets: len(below) == 0}
+		switch propose(c, on, count-keep, why) {
+		case plan.ThisCycle:
+			return plan.ThisCycle
+		case plan.ThisNode, plan.ThisNamespace, plan.ThisPod:
+		}
+	}
+	return plan.ThisPod
+}
+
+// propose offers the surplus pods of one node: of its duplicates, those to be kept shortest. Pods that the filters hold back are
+// offered only where the surplus can't be met without them, so that the refusal is on record.
+func propose(c *Cycle, on *nodeReplicas, surplus int, why Why) plan.Scope {
+	last := on.duplicates()
+	if surplus < len(last) {
+		last = last[len(last)-surplus:]
+	}
+	for _, p := range last {
+		if v := c.Try(p, why); !v.Accepted && v.Stop >= plan.ThisNode {
+			return v.Stop
+		}
+	}
+	for _, p := range on.stuck[:min(len(on.stuck), surplus-len(last))] {
+		c.Try(p, why)
+	}
+	return plan.ThisPod
+}
+
+// keepFirst orders the replicas of a node: those of higher priority, ready ones and older ones are kept longer.
+func keepFirst(a, b *cluster.Pod) int {
+	return cmp.Or(
+		-cmp.Compare(priority(a), priority(b)),
+		-cmp.Compare(truth(a.Ready), truth(b.Ready)),
+		a.Created.Compare(b.Created),
+		strings.Compare(a.Name, b.Name),
+	)
+}
+
+func truth(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// quota is how many pods of a group each node may keep.
+type quota struct {
+	upper int                   // where nothing else is said
+	exact map[*cluster.Node]int // target nodes, by default
+}
+
+func (q quota) of(n *cluster.Node) int {
+	if keep, ok := q.exact[n]; ok {
+		return keep
+	}
+	return q.upper
+}
+
+// quotas divides the replicas among the target nodes. A node that is not a target (its pods could not start there
+// again) may keep the rounded-up average, as with the peer; what it has above that is expected on the targets.
+func quotas(compat bool, g *replicas, targets []*cluster.Node, total int) quota {
+	q := quota{upper: (total + len(targets) - 1) / len(targets)}
+	if compat {
+		return q
+	}
+	q.exact = make(map[*cluster.Node]int, len(targets))
+	for _, n := range targets {
+		q.exact[n] = 0
+	}
+	counts, arriving := make(map[*cluster.Node]int, len(g.nodes)), 0
+	for _, on := range g.nodes {
+		if _, ok := q.exact[on.node]; ok {
+			counts[on.node] = on.count(false)
+			arriving += on.count(false)
+		} else {
+			arriving += max(0, min(on.count(false)-q.upper, len(on.movable)-1))
+		}
+	}
+	// The larger share goes to the nodes that have most already: that takes the fewest moves.
+	order := slices.Clone(targets)
+	slices.SortStableFunc(order, func(a, b *cluster.Node) int { return counts[b] - counts[a] })
+	base, extra := arriving/len(targets), arriving%len(targets)
+	for i, n := range order {
+		q.exact[n] = base
+		if i < extra {
+			q.exact[n]++
+		}
+	}
+	return q
+}
+
+// belowQuota lists the targets that have fewer pods than their quota.
+func belowQuota(compat bool, g *replicas, targets []*cluster.Node, q quota) []*cluster.Node {
+	counts := make(map[*cluster.Node]int, len(g.nodes))
+	for _, on := range g.nodes {
+		counts[on.node] = on.count(compat)
+	}
+	var below []*cluster.Node
+	for _, n := range targets {
+		if counts[n] < q.of(n) {
+			below = append(below, n)
+		}
+	}
+	return below
+}
+
+func (s *removeDuplicates) tell(c *Cycle, g *replicas, reason func() plan.Reason) {
+	for _, on := range g.nodes {
+		s.tellNode(c, on, reason)
+	}
+}
+
+func (s *removeDuplicates) tellNode(c *Cycle, on *nodeReplicas, reason func() plan.Reason) {
+	for _, list := range [][]*cluster.Pod{on.movable, on.stuck} {
+		for _, p := range list {
+			c.Tell(p, reason)
+		}
+	}
+}
+
+// imageIndex numbers the image lists of specs, so that groups have small keys.
+type imageIndex struct {
+	bySpec map[*cluster.Spec]int
+	byName map[string]int
+	names  []string
+}
+
+func newImageIndex() *imageIndex {
+	return &imageIndex{bySpec: map[*cluster.Spec]int{}, byName: map[string]int{}}
+}
+
+func (x *imageIndex) of(s *cluster.Spec) int {
+	if id, ok := x.bySpec[s]; ok {
+		return id
+	}
+	joined := strings.Join(s.Images, "#")
+	id, ok := x.byName[joined]
+	if !ok {
+		id = len(x.names)
+		x.names = append(x.names, joined)
+		x.byName[joined] = id
+	}
+	x.bySpec[s] = id
+	return id
+}
+
+// targetNodes finds the nodes that a group's surplus pods may run on: selected by the pod and without hard taints that it does not
+// tolerate. A pod that may run on fewer than two nodes adds none. Room is not looked at here, as with the peer.
+type targetNodes struct {
+	nodes []*cluster.Node
+	known map[*cluster.Placement][]*cluster.Node
+}
+
+func newTargetNodes(c *Cycle) *targetNodes {
+	return &targetNodes{nodes: c.Nodes, known: map[*cluster.Placement][]*cluster.Node{}}
+}
+
+func (t *targetNodes) of(g *replicas) []*cluster.Node {
+	var placements []*cluster.Placement
+	for _, on := range g.nodes {
+		for i, p := range on.movable {
+			if i > 0 && !slices.Contains(placements, p.Spec.Placement) {
+				placements = append(placements, p.Spec.Placement)
+			}
+		}
+	}
+	if len(placements) == 1 {
+		return t.allowed(placements[0])
+	}
+	in := map[*cluster.Node]bool{}
+	for _, pl := range placements {
+		for _, n := range t.allowed(pl) {
+			in[n] = true
+		}
+	}
+	var union []*cluster.Node
+	for _, n := range t.nodes {
+		if in[n] {
+			union = append(union, n)
+		}
+	}
+	return union
+}
+
+func (t *targetNodes) allowed(pl *cluster.Placement) []*cluster.Node {
+	if list, ok := t.known[pl]; ok {
+		return list
+	}
+	var list []*cluster.Node
+	for _, n := range t.nodes {
+		if _, found := fit.Untolerated(n.Taints, pl.Tolerations, fit.HardTaint); !found && pl.Selects(n.NodeInfo) {
+			list = append(list, n)
+		}
+	}
+	if len(list) < 2 {
+		list = nil
+	}
+	t.known[pl] = list
+	return list
+}
+
+func duplicate(count, keep, total, nodes int) plan.Reason {
+	return plan.Reason{
+		Code:    "Duplicate",
+		Message: fmt.Sprintf("%d replicas on this node, %d are its share of %d over %d nodes", count, keep, total, nodes),
+		Numbers: plan.Numbers{"onNode": float64(count), "share": float64(keep), "replicas": float64(total), "nodes": float64(nodes)},
+	}
+}
+
+func evenEnough(count, keep, total, nodes int) plan.Reason {
+	return plan.Reason{
+		Code:    "EvenEnough",
+		Message: fmt.Sprintf("%d of %d replicas are on this node, which may keep %d with %d nodes to run on", count, total, keep, nodes),
+		Numbers: plan.Numbers{"onNode": float64(count), "share": float64(keep), "replicas": float64(total), "nodes": float64(nodes)},
+	}
+}
+
+func tooFewTargets(nodes int) plan.Reason {
+	return plan.Reason{
+		Code:    "NowhereToSpread",
+		Message: "fewer than two nodes may run the replicas that share a node",
+		Numbers: plan.Numbers{"nodes": float64(nodes)},
+	}
+}

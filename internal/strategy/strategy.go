@@ -1,0 +1,100 @@
+// Package strategy holds the plugins of a DeschedulerPolicy: one file each for what a
+// strategy does (name.go) and what it can be told (args_name.go), and one explicit list of them in registry.go.
+//
+// A strategy is handed a [Cycle]: the view of the cluster, the nodes it may look at, and Try, which takes a move or says why not. It
+// has no client, clock, logger or context, and keeps nothing from one cycle to the next.
+// A strategy looks at pods and nodes in the order of the view, so that the same cluster always gives the same moves.
+package strategy
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"evenkeel.dev/evenkeel/internal/cluster"
+	"evenkeel.dev/evenkeel/internal/plan"
+)
+
+// Strategy is one plugin with its arguments. Run proposes moves; an error says that it could
+// not do its work, and never undoes the moves taken before.
+type Strategy interface {
+	Run(c *Cycle) error
+}
+
+// Gatekeeper decides about proposed moves and keeps every decision.
+type Gatekeeper interface {
+	// Evictable reports whether the pod passes the profile's filters (DefaultEvictor). It is cheap to ask again.
+	Evictable(p *cluster.Pod) bool
+	// PreEviction reports whether it passes the profile's pre-eviction filters, node fit among them.
+	PreEviction(p *cluster.Pod) bool
+	// Try takes the move or refuses it; either is recorded. Every gate is applied, those above included.
+	Try(p *cluster.Pod, why Why) plan.Verdict
+	// Refuse records that the strategy wanted to move the pod and itself found a reason not to.
+	Refuse(p *cluster.Pod, gate string, reason plan.Reason)
+	// Tell adds to the story of a pod; reason is called only if the story is wanted.
+	Tell(p *cluster.Pod, reason func() plan.Reason)
+}
+
+// Why is the case for a move.
+type Why struct {
+	Reason plan.Reason
+	// Targets are the nodes on which a replacement would be no worse off than the pod is now, by the strategy's own rule.
+	// Nil means any other node. By default a pod is not moved if it could start on none of them.
+	Targets []*cluster.Node
+	// NoTargets says that Targets is empty and not nil: nothing would be better.
+	NoTargets bool
+	// Anywhere says that the pod is to go even if no replacement can start (it has failed, or is too old).
+	Anywhere bool
+}
+
+// Cycle is one strategy's view of the world while it runs.
+type Cycle struct {
+	Gatekeeper
+	View *cluster.View
+	// Nodes are those the policy selects and that are ready, by name. Pods elsewhere are not looked at.
+	Nodes []*cluster.Node
+	// Now is when the snapshot was taken.
+	Now time.Time
+	// Compat asks for the peer's choices where ours differ.
+	Compat bool
+}
+
+// Filter selects pods by namespace and label, as most strategies can be told to.
+type Filter struct {
+	include map[string]bool
+	exclude map[string]bool
+	labels  labels.Selector
+}
+
+// NewFilter compiles the two arguments; both may be nil. They must have been validated.
+func NewFilter(ns *Namespaces, selector *metav1.LabelSelector) (Filter, error) {
+	f := Filter{labels: labels.Everything()}
+	if ns != nil {
+		f.include, f.exclude = set(ns.Include), set(ns.Exclude)
+	}
+	if selector != nil {
+		s, err := metav1.LabelSelectorAsSelector(selector)
+		if err != nil {
+			return f, err
+		}
+		f.labels = s
+	}
+	return f, nil
+}
+
+// Selects reports whether the pod is one that the strategy is to look at.
+func (f *Filter) Selects(p *cluster.Pod) bool {
+	if len(f.include) > 0 && !f.include[p.Namespace] {
+		return false
+	}
+	return !f.exclude[p.Namespace] && f.labels.Matches(labels.Set(p.Labels))
+}
+
+func set(list []string) map[string]bool {
+	m := make(map[string]bool, len(list))
+	for _, s := range list {
+		m[s] = true
+	}
+	return m
+}
