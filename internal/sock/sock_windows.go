@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"unsafe"
 
 	"github.com/Microsoft/go-winio"
 	"golang.org/x/sys/windows"
@@ -31,7 +32,26 @@ func listen(path string) (net.Listener, error) {
 	if taken(err) {
 		return nil, fmt.Errorf("%w: %w", ErrInUse, err)
 	}
-	return l, err
+	if err != nil {
+		return nil, err
+	}
+	occupyFirstInstance(path)
+	return l, nil
+}
+
+// occupyFirstInstance connects once to the instance by which go-winio holds
+// the name and hangs up. Windows keeps clients out of that instance, so this
+// fails there at once; Wine lets the first client in, who would then wait for
+// a server that never comes.
+func occupyFirstInstance(path string) {
+	name, err := windows.UTF16PtrFromString(path)
+	if err != nil {
+		return
+	}
+	h, err := windows.CreateFile(name, windows.GENERIC_READ|windows.GENERIC_WRITE, 0, nil, windows.OPEN_EXISTING, 0, 0)
+	if err == nil {
+		_ = windows.CloseHandle(h)
+	}
 }
 
 // taken reports the errors of creating a pipe that exists already; which one
@@ -69,13 +89,24 @@ func checkServer(conn net.Conn) error {
 	if err != nil {
 		return fmt.Errorf("reading the server's account: %w", err)
 	}
-	if owner.IsWellKnown(windows.WinLocalSystemSid) || owner.IsWellKnown(windows.WinBuiltinAdministratorsSid) {
-		return nil
-	}
-	if me, err := windows.GetCurrentProcessToken().GetTokenUser(); err == nil && owner.Equals(me.User.Sid) {
+	if owner.IsWellKnown(windows.WinLocalSystemSid) || owner.IsWellKnown(windows.WinBuiltinAdministratorsSid) || ownedByUs(owner) {
 		return nil
 	}
 	return fmt.Errorf("%w: it runs as %s", ErrUnprivileged, owner)
+}
+
+// ownedByUs reports whether owner is what our own process would own things as,
+// so that trusting it gives nothing away.
+func ownedByUs(owner *windows.SID) bool {
+	token := windows.GetCurrentProcessToken()
+	if user, err := token.GetTokenUser(); err == nil && owner.Equals(user.User.Sid) {
+		return true
+	}
+	// A TOKEN_OWNER is a pointer to a SID that lies behind it; no SID has more than 68 bytes.
+	var buf [16]uintptr
+	var n uint32
+	err := windows.GetTokenInformation(token, windows.TokenOwner, (*byte)(unsafe.Pointer(&buf)), uint32(unsafe.Sizeof(buf)), &n)
+	return err == nil && owner.Equals(*(**windows.SID)(unsafe.Pointer(&buf)))
 }
 
 // busy is false: go-winio itself waits while every instance of the pipe is taken.
