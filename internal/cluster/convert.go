@@ -207,6 +207,9 @@ func (c *Converter) sharedPlacement(p *Placement, affinity *corev1.Affinity) *Pl
 	key := corev1.PodSpec{Tolerations: p.Tolerations, NodeSelector: p.NodeSelector, Affinity: affinity}
 	data, err := key.Marshal()
 	p.required = nodeaffinity.NewRequiredNodeAffinity(p.NodeSelector, affinity)
+	if len(p.Preferred) > 0 {
+		p.preferred, _ = nodeaffinity.NewPreferredSchedulingTerms(p.Preferred) // terms that can't be parsed count nothing
+	}
 	if err != nil {
 		return p
 	}

@@ -44,7 +44,16 @@ type Placement struct {
 	// Preferred is spec.affinity.nodeAffinity.preferredDuringScheduling….
 	Preferred []corev1.PreferredSchedulingTerm
 
-	required nodeaffinity.RequiredNodeAffinity
+	required  nodeaffinity.RequiredNodeAffinity
+	preferred *nodeaffinity.PreferredSchedulingTerms
+}
+
+// Weight is the sum of the weights of the preferred terms that n matches, 0 when there are none.
+func (p *Placement) Weight(n *NodeInfo) int64 {
+	if p.preferred == nil {
+		return 0
+	}
+	return p.preferred.Score(n.object)
 }
 
 // Selects reports whether the node selector and the required node affinity allow n.
