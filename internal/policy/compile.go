@@ -41,6 +41,9 @@ func compile(f *findings, d *draft) *Policy {
 			p.Prometheus = m.Prometheus
 		}
 	}
+	if !d.fits {
+		return p
+	}
 	for i := range doc.Profiles {
 		p.Profiles = append(p.Profiles, compileProfile(f, path.Child("profiles").Index(i), &doc.Profiles[i], d.configs[i]))
 	}
@@ -98,7 +101,7 @@ func whyNotAt(point strategy.Point, name string) string {
 	plugin, ok := strategy.LookupPlugin(name)
 	switch {
 	case !ok:
-		return fmt.Sprintf("there is no plugin %q%s", name, pluginHint(name))
+		return fmt.Sprintf("there is no plugin %q%s", name, didYouMean(name, pluginNames()))
 	case plugin.Point != point:
 		return fmt.Sprintf("%s is no %s plugin: list it under plugins.%s.enabled", name, point, plugin.Point)
 	}

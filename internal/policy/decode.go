@@ -2,7 +2,6 @@ package policy
 
 import (
 	"encoding/json"
-	"maps"
 	"reflect"
 	"regexp"
 	"slices"
@@ -14,11 +13,12 @@ import (
 	"evenkeel.dev/evenkeel/internal/strategy"
 )
 
-// draft is a policy whose fields are right one by one.
+// draft is a policy whose fields have been looked at one by one.
 type draft struct {
 	doc *Document
-	// configs holds, for every profile, its pluginConfig entries; args is nil
-	// where an entry has problems.
+	// fits says that everything outside args has the right type.
+	fits bool
+	// configs holds, for every profile, its pluginConfig entries.
 	configs [][]config
 }
 
@@ -26,32 +26,32 @@ type draft struct {
 type config struct {
 	path *field.Path
 	name string
-	args strategy.Args // defaulted; *EvictorArgs for DefaultEvictor
+	// args is defaulted, of type *EvictorArgs for DefaultEvictor, and nil for a
+	// plugin that there is not.
+	args strategy.Args
 }
 
-// decode holds the source against the types and returns what it says, or nil if
-// it has problems that leave nothing to go on with.
+// decode holds the source against the types and returns what it says; what does
+// not fit is reported and left out. It returns nil if nothing else is worth
+// looking at.
 func decode(f *findings) *draft {
 	if !checkHeader(f) {
 		return nil
 	}
-	foldPreEvictionFilter(f)
+	dropPreEvictionFilter(f)
 	reportDuplicates(f)
-	before := len(f.problems)
+	d := &draft{doc: &Document{}, fits: true}
 	shape{
-		unknown: func(path *field.Path, key string, t reflect.Type) {
-			f.warn(path, "%s means nothing here and is ignored%s", key, misplacedHint(key, t))
+		unknown: func(path *field.Path, key string, parent map[string]any, t reflect.Type) {
+			f.warn(path, "unknown field, ignored%s", misplacedHint(key, parent, t))
 		},
-		wrong: func(path *field.Path, message string) { f.problem(path, "%s", message) },
+		wrong: func(path *field.Path, message string) {
+			d.fits = false
+			f.problem(path, "%s", message)
+		},
 	}.check(f.src.prefix, f.src.value, reflect.TypeFor[Document]())
-	fits := len(f.problems) == before
-
-	d := &draft{configs: decodeConfigs(f)}
-	if !fits {
-		return nil
-	}
-	d.doc = &Document{}
-	raw, err := f.src.raw()
+	d.configs = decodeConfigs(f)
+	raw, err := json.Marshal(f.src.value)
 	if err == nil {
 		err = kjson.UnmarshalCaseSensitivePreserveInts(raw, d.doc)
 	}
@@ -83,24 +83,26 @@ func checkHeader(f *findings) bool {
 	return ok
 }
 
-// foldPreEvictionFilter renames plugins.preEvictionFilter, which documentation
-// and users write, to the key there really is.
-func foldPreEvictionFilter(f *findings) {
-	const real = "preevictionfilter"
+// dropPreEvictionFilter takes out plugins.preEvictionFilter, which documentation
+// and users write for preevictionfilter. The descheduler ignores it, and nothing
+// is lost: all it could say is that DefaultEvictor, which always runs, runs.
+func dropPreEvictionFilter(f *findings) {
+	const key, real = "preEvictionFilter", "preevictionfilter"
 	profiles, _ := f.src.value["profiles"].([]any)
 	for i, p := range profiles {
 		profile, _ := p.(map[string]any)
 		plugins, _ := profile["plugins"].(map[string]any)
-		for _, key := range slices.Sorted(maps.Keys(plugins)) {
-			if key == real || !strings.EqualFold(key, real) {
-				continue
-			}
-			if _, both := plugins[real]; both {
-				f.warn(f.src.prefix.Child("profiles").Index(i).Child("plugins", key), "is ignored beside %s", real)
-			} else {
-				plugins[real] = plugins[key]
-			}
-			delete(plugins, key)
+		v, ok := plugins[key]
+		if !ok {
+			continue
+		}
+		delete(plugins, key)
+		set, _ := v.(map[string]any)
+		enabled, isList := set["enabled"].([]any)
+		onlyEvictor := !slices.ContainsFunc(enabled, func(name any) bool { return name != EvictorName })
+		if v != nil && (set == nil || set["enabled"] != nil && !isList || !onlyEvictor) {
+			f.warn(f.src.prefix.Child("profiles").Index(i).Child("plugins", key),
+				"ignored: only %s runs there, and it always does; the field's real name is %s", EvictorName, real)
 		}
 	}
 }
@@ -149,8 +151,8 @@ func decodeConfigs(f *findings) [][]config {
 	return all
 }
 
-// decodeArgs returns the defaulted arguments of an entry, or nil if there is
-// something wrong with them.
+// decodeArgs returns the defaulted arguments of an entry, without what is wrong
+// with them.
 func decodeArgs(f *findings, c config, raw any) strategy.Args {
 	if c.name == "" {
 		f.problem(c.path.Child("name"), "the plugin's name is missing")
@@ -161,23 +163,38 @@ func decodeArgs(f *findings, c config, raw any) strategy.Args {
 		f.problem(c.path.Child("name"), "there is no plugin %q%s", c.name, pluginHint(c.name))
 		return nil
 	}
-	before, path := len(f.problems), c.path.Child("args")
-	shape{
-		unknown: func(path *field.Path, key string, t reflect.Type) {
+	path := c.path.Child("args")
+	var misfits []string
+	fits := shape{
+		unknown: func(path *field.Path, key string, _ map[string]any, t reflect.Type) {
+			misfits = append(misfits, path.String())
 			f.problem(path, "unknown field %q of %s%s", key, c.name, unknownArgHint(key, t))
 		},
-		wrong: func(path *field.Path, message string) { f.problem(path, "%s", message) },
+		wrong: func(path *field.Path, message string) {
+			misfits = append(misfits, path.String())
+			f.problem(path, "%s", message)
+		},
 	}.check(path, raw, reflect.TypeOf(args).Elem())
-	if len(f.problems) > before {
-		return nil
+	if !fits {
+		return args
 	}
 	if err := fill(args, raw); err != nil {
 		f.problem(path, "%v", err)
-		return nil
+		return args
 	}
 	args.SetDefaults()
-	f.invalid(args.Validate(path))
+	f.invalid(withoutConsequences(args.Validate(path), misfits))
 	return args
+}
+
+// withoutConsequences leaves out what validation only found because a value at, below
+// or above the same place had been taken out.
+func withoutConsequences(errs field.ErrorList, misfits []string) field.ErrorList {
+	return slices.DeleteFunc(errs, func(e *field.Error) bool {
+		return slices.ContainsFunc(misfits, func(m string) bool {
+			return strings.HasPrefix(m, e.Field) || strings.HasPrefix(e.Field, m)
+		})
+	})
 }
 
 // fill decodes a value that was read from a file into args.

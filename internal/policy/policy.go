@@ -63,7 +63,9 @@ func Load(name string, data []byte) (*Policy, []Warning, error) {
 	var p *Policy
 	if d != nil {
 		p = compile(f, d)
-		lint(f, d)
+		if d.fits {
+			lint(f, d)
+		}
 	}
 	warnings := f.sorted()
 	if err := f.err(); err != nil {

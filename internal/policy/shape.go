@@ -16,83 +16,87 @@ import (
 // to be decoded into. Decoders stop at the first mistake and know no paths; this
 // finds all of them.
 type shape struct {
-	// unknown is told of a key that the type has no field for.
-	unknown func(path *field.Path, key string, t reflect.Type)
+	// unknown is told of a key in parent that t has no field for.
+	unknown func(path *field.Path, key string, parent map[string]any, t reflect.Type)
 	// wrong is told of a value that the type cannot hold.
 	wrong func(path *field.Path, message string)
 }
 
-// check walks v and t together. A null fits every type.
-func (s shape) check(path *field.Path, v any, t reflect.Type) {
+// check walks v and t together and says whether v fits; a null fits every type.
+// What does not fit is replaced by null inside v, so that the rest can be
+// decoded.
+func (s shape) check(path *field.Path, v any, t reflect.Type) bool {
 	if v == nil || t == reflect.TypeFor[json.RawMessage]() {
-		return
+		return true
 	}
 	if reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
-		s.checkUnmarshaler(path, v, t)
-		return
+		return s.checkUnmarshaler(path, v, t)
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
-		s.check(path, v, t.Elem())
-	case reflect.Struct:
-		s.checkStruct(path, v, t)
-	case reflect.Map:
-		s.checkMap(path, v, t)
+		return s.check(path, v, t.Elem())
+	case reflect.Struct, reflect.Map:
+		m, ok := v.(map[string]any)
+		if !ok {
+			return s.misfit(path, "expected a mapping, got "+describe(v))
+		}
+		s.checkMapping(path, m, t)
 	case reflect.Slice:
-		s.checkSlice(path, v, t)
+		list, ok := v.([]any)
+		if !ok {
+			return s.misfit(path, "expected a list, got "+describe(v))
+		}
+		for i, item := range list {
+			if !s.check(path.Index(i), item, t.Elem()) {
+				list[i] = nil
+			}
+		}
 	default:
 		if !fitsScalar(v, t) {
-			s.wrong(path, fmt.Sprintf("expected %s, got %s%s", expected(t), describe(v), scalarHint(v, t)))
+			return s.misfit(path, fmt.Sprintf("expected %s, got %s%s", expected(t), describe(v), scalarHint(v, t)))
 		}
 	}
+	return true
+}
+
+func (s shape) misfit(path *field.Path, message string) bool {
+	s.wrong(path, message)
+	return false
 }
 
 // checkUnmarshaler lets types with a syntax of their own judge for themselves.
-func (s shape) checkUnmarshaler(path *field.Path, v any, t reflect.Type) {
+func (s shape) checkUnmarshaler(path *field.Path, v any, t reflect.Type) bool {
 	data, err := json.Marshal(v)
 	if err == nil {
 		err = json.Unmarshal(data, reflect.New(t).Interface())
 	}
 	if err != nil {
-		s.wrong(path, fmt.Sprintf("%s is not a valid value: %v", describe(v), err))
+		return s.misfit(path, fmt.Sprintf("%s is not a valid value: %v", describe(v), err))
 	}
+	return true
 }
 
-func (s shape) checkStruct(path *field.Path, v any, t reflect.Type) {
-	m, ok := v.(map[string]any)
-	if !ok {
-		s.wrong(path, "expected a mapping, got "+describe(v))
-		return
+func (s shape) checkMapping(path *field.Path, m map[string]any, t reflect.Type) {
+	var fields map[string]reflect.StructField
+	if t.Kind() == reflect.Struct {
+		fields = fieldsOf(t)
 	}
-	fields := fieldsOf(t)
 	for _, key := range slices.Sorted(maps.Keys(m)) {
-		if f, ok := fields[key]; ok {
-			s.check(path.Child(key), m[key], f.Type)
+		at, elem := path.Key(key), t
+		if fields == nil {
+			elem = t.Elem()
 		} else {
-			s.unknown(path.Child(key), key, t)
+			at = path.Child(key)
+			f, ok := fields[key]
+			if !ok {
+				s.unknown(at, key, m, t)
+				continue
+			}
+			elem = f.Type
 		}
-	}
-}
-
-func (s shape) checkMap(path *field.Path, v any, t reflect.Type) {
-	m, ok := v.(map[string]any)
-	if !ok {
-		s.wrong(path, "expected a mapping, got "+describe(v))
-		return
-	}
-	for _, key := range slices.Sorted(maps.Keys(m)) {
-		s.check(path.Key(key), m[key], t.Elem())
-	}
-}
-
-func (s shape) checkSlice(path *field.Path, v any, t reflect.Type) {
-	list, ok := v.([]any)
-	if !ok {
-		s.wrong(path, fmt.Sprintf("expected a list, got %s", describe(v)))
-		return
-	}
-	for i, item := range list {
-		s.check(path.Index(i), item, t.Elem())
+		if !s.check(at, m[key], elem) {
+			m[key] = nil
+		}
 	}
 }
 

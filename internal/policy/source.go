@@ -2,7 +2,6 @@ package policy
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -247,6 +246,3 @@ func (s *source) root() (node *yaml.Node, before int) {
 	node, _ = find(s.doc.node, s.prefixString())
 	return node, s.doc.line
 }
-
-// raw returns the policy as JSON.
-func (s *source) raw() ([]byte, error) { return json.Marshal(s.value) }

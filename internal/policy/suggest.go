@@ -147,10 +147,14 @@ func unknownArgHint(key string, t reflect.Type) string {
 }
 
 // misplacedHint says where a key that was found outside args and means nothing
-// there probably belongs, as ": …" or "".
-func misplacedHint(key string, t reflect.Type) string {
+// there probably belongs, as ": …" or "". parent is the mapping that holds it and
+// t the type of that.
+func misplacedHint(key string, parent map[string]any, t reflect.Type) string {
 	if c := closest(key, fieldNames(t)); strings.EqualFold(c, key) {
 		return fmt.Sprintf(": upper and lower case matter, write %s", c)
+	}
+	if t == reflect.TypeFor[PluginConfig]() {
+		return entryHint(key, parent)
 	}
 	if owners := ownersOf(key); len(owners) > 0 {
 		if slices.Contains(owners, EvictorName) {
@@ -161,17 +165,32 @@ func misplacedHint(key string, t reflect.Type) string {
 		}
 		return ": write it under the args of " + strings.Join(owners, " or ")
 	}
-	if slices.Contains(fieldNames(reflect.TypeFor[Document]()), key) {
+	switch {
+	case slices.Contains(fieldNames(reflect.TypeFor[Document]()), key):
 		return ": it belongs at the top of the policy"
-	}
-	if slices.Contains(fieldNames(reflect.TypeFor[DocumentProfile]()), key) {
+	case slices.Contains(fieldNames(reflect.TypeFor[DocumentProfile]()), key):
 		return ": it belongs into an entry of profiles"
-	}
-	if key == "strategies" {
-		return ": it belongs to v1alpha1, v1alpha2 has profiles"
+	case key == "strategies":
+		return ": it is of v1alpha1, v1alpha2 has profiles"
 	}
 	if r := renamed(key); r != "" {
 		return ": " + r
 	}
 	return didYouMean(key, fieldNames(t))
+}
+
+// entryHint is misplacedHint for a key beside name and args in a pluginConfig
+// entry.
+func entryHint(key string, entry map[string]any) string {
+	name, _ := entry["name"].(string)
+	if key == "pluginConfig" {
+		return ": write args here"
+	}
+	if c := closest(key, argNames(name)); c != "" {
+		return fmt.Sprintf(": write %s under args", c)
+	}
+	if slices.Contains(argNames(EvictorName), key) {
+		return ": write it under the args of " + EvictorName
+	}
+	return didYouMean(key, fieldNames(reflect.TypeFor[PluginConfig]()))
 }

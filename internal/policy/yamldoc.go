@@ -114,7 +114,7 @@ func parseDocument(text []byte, line int) (document, error) {
 	}
 	asJSON, err := k8syaml.YAMLToJSON(text)
 	if err != nil {
-		return document{}, shiftLines(err, line)
+		return document{}, fmt.Errorf("has no JSON form, which a policy needs: %w", shiftLines(err, line))
 	}
 	value, err := decodeAny(asJSON)
 	if err != nil {
