@@ -69,7 +69,7 @@ func (c *Checker) Nodes() []*cluster.Node { return c.nodes }
 // Fits reports whether p fits on n. On its own node a pod needs no room.
 func (c *Checker) Fits(p *cluster.Pod, n *cluster.Node) bool {
 	return c.allowed(c.placement(p), p, n) && (len(p.Spec.AntiAffinity) == 0 || c.repelledBy(p, n) == nil) &&
-		(p.Node == n || c.hasRoom(p, n))
+		(p.Node == n || c.HasRoom(p, n))
 }
 
 // AnyOther returns a node of the list, other than the pod's own, on which it fits, or nil.
@@ -218,7 +218,8 @@ func TermSelects(t *cluster.Term, own string, other *cluster.Pod) bool {
 	return t.Selector.Matches(labels.Set(other.Labels))
 }
 
-func (c *Checker) hasRoom(p *cluster.Pod, n *cluster.Node) bool {
+// HasRoom reports whether n has enough left of everything that p requests.
+func (c *Checker) HasRoom(p *cluster.Pod, n *cluster.Node) bool {
 	_, short := c.lacking(p, n)
 	return !short
 }
