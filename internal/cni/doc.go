@@ -1,0 +1,36 @@
+// Package cni is the program that stands in the place of a CNI plugin.
+//
+// It is installed under the plugin's own file name. The plugin itself, the
+// original, waits under the same base name in the sub-folder OriginalDir and is
+// run with everything it would have had without us: arguments with argv[0] as
+// called, working directory, environment (one variable more), and the very
+// handles of stdin, stdout and stderr, which nobody copies and whose end nobody
+// waits for. Its exit code is ours.
+//
+// Only an ADD for a Kubernetes pod ever waits. It asks the node agent for a
+// go-ahead (see package paceapi) and runs the original, or answers its caller
+// with CNI error 11, "try again later". Everything else goes straight through:
+// DEL, CHECK, GC, STATUS, VERSION, UPDATE, commands that only one plugin knows,
+// and calls with no command at all. On Linux the process becomes the original;
+// on Windows, and where the original's end has to be reported, the original is
+// a child that dies with us.
+//
+// # Without an agent
+//
+// An agent that cannot be reached is waited for, longer just after boot, and
+// dialled all the time. Then lock files take its place: at most Settings.Limit
+// originals run at once, in the order of the pods' first attempts. The system
+// releases a lock when its holder dies. An attempt still queued at its deadline
+// ends in error 11, and a pod that has waited for Settings.MaxWait may use one
+// lock more. So without an agent the node still starts pods, at a pace it can
+// take, and nothing that can happen to our files stops it: where they cannot be
+// written, the original's own file is the one lock, and where even that cannot
+// be locked, there is no limit.
+//
+// # Files
+//
+//	OriginalDir/NAME             the original
+//	OriginalDir/gate/settings    what the agent wants us to know (Settings)
+//	OriginalDir/gate/lock-N      who runs without an agent; lock-overdue likewise
+//	OriginalDir/gate/first/…     one empty-handed pod each: since when it tries
+package cni

@@ -1,0 +1,120 @@
+package cni
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// errHeld is wrapped by tryLock when somebody else has the lock.
+var errHeld = errors.New("somebody else holds the lock")
+
+const (
+	lockPrefix  = "lock-"
+	overdueLock = lockPrefix + "overdue"
+)
+
+// lockQueue limits how many originals run at once by locks on files in dir,
+// which the system releases when their holder ends.
+type lockQueue struct {
+	dir   string
+	limit int
+	last  string // the file to lock where dir cannot hold any
+}
+
+// noLock stands for the right to run where nothing can be locked.
+type noLock struct{}
+
+func (noLock) Close() error { return nil }
+
+// try takes a lock if it is the turn of somebody with so many ahead of him.
+// Only the first few try, which keeps the order; the overdue may take the lock
+// kept for them whatever their place.
+func (q *lockQueue) try(ahead int, overdue bool) (io.Closer, bool) {
+	var usable bool
+	if ahead < q.limit {
+		for i := range q.limit {
+			lock, err := q.tryFile(lockPrefix + strconv.Itoa(i))
+			if err == nil {
+				return lock, true
+			}
+			usable = usable || errors.Is(err, errHeld)
+		}
+		if !usable {
+			return q.tryLast()
+		}
+	}
+	if overdue {
+		if lock, err := q.tryFile(overdueLock); err == nil {
+			return lock, true
+		}
+	}
+	return nil, false
+}
+
+// tryFile locks a file of dir, making both where they are missing.
+func (q *lockQueue) tryFile(name string) (io.Closer, error) {
+	path := filepath.Join(q.dir, name)
+	lock, err := tryLock(path)
+	if errors.Is(err, os.ErrNotExist) && os.MkdirAll(q.dir, 0o755) == nil {
+		lock, err = tryLock(path)
+	}
+	return lock, err
+}
+
+// tryLast locks the original itself: one at a time is a limit that needs no
+// file of ours. Without even that the node must still start pods.
+func (q *lockQueue) tryLast() (io.Closer, bool) {
+	lock, err := tryLock(q.last)
+	switch {
+	case err == nil:
+		return lock, true
+	case errors.Is(err, errHeld):
+		return nil, false
+	default:
+		return noLock{}, true
+	}
+}
+
+// openToLock opens path for locking: made if missing, or read-only as the last
+// resort, since a lock needs no more.
+func openToLock(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if err == nil || errors.Is(err, os.ErrNotExist) {
+		return f, err
+	}
+	return os.Open(path)
+}
+
+// CountHeldLocks counts the originals of originalDir that were let through by
+// lock files and still run. An agent that starts must count them as starting. A
+// folder that does not exist has none.
+func CountHeldLocks(originalDir string) (int, error) {
+	dir := stateDir(originalDir)
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	held := 0
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), lockPrefix) {
+			continue
+		}
+		lock, err := tryLock(filepath.Join(dir, e.Name()))
+		switch {
+		case errors.Is(err, errHeld):
+			held++
+		case err != nil:
+			return 0, err
+		default:
+			_ = lock.Close()
+		}
+	}
+	return held, nil
+}
