@@ -1,0 +1,64 @@
+package harness
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Root returns the repository's root folder.
+func Root(t testing.TB) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ; ; dir = filepath.Dir(dir) {
+		data, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+		if err == nil && bytes.HasPrefix(data, []byte("module evenkeel.dev/evenkeel\n")) {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			t.Fatal("the test does not run inside the repository")
+		}
+	}
+}
+
+// Component returns the cached folder of a built test component: the name of
+// a folder under test/ with a build.sh, such as controlplane, node or wine. It
+// fails the test if the component is not built yet.
+func Component(t testing.TB, name string) string {
+	t.Helper()
+	script := filepath.Join(Root(t), "test", name, "build.sh")
+	output, err := exec.Command(script, "--find").Output()
+	if err != nil {
+		t.Fatalf("test component %s: %v", name, describe(err))
+	}
+	return strings.TrimSpace(string(output))
+}
+
+// Command builds one of our commands (a folder under cmd/) for this machine
+// and returns the path of the static executable.
+func Command(t testing.TB, name string) string {
+	t.Helper()
+	target := filepath.Join(t.TempDir(), name)
+	build := exec.Command("go", "build", "-trimpath", "-o", target, "./cmd/"+name)
+	build.Dir = Root(t)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if output, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("building cmd/%s: %v\n%s", name, err, output)
+	}
+	return target
+}
+
+// describe adds what the command wrote to its standard error.
+func describe(err error) error {
+	if exit, ok := err.(*exec.ExitError); ok && len(exit.Stderr) > 0 {
+		return fmt.Errorf("%w: %s", err, bytes.TrimSpace(exit.Stderr))
+	}
+	return err
+}
