@@ -190,7 +190,7 @@ func propose(c *Cycle, on *nodeReplicas, surplus int, why Why) plan.Scope {
 	if surplus < len(last) {
 		last = last[len(last)-surplus:]
 	}
-	for _, p := range last {
+	for _, p := range slices.Backward(last) {
 		if v := c.Try(p, why); !v.Accepted && v.Stop >= plan.ThisNode {
 			return v.Stop
 		}
@@ -336,6 +336,15 @@ func (t *targetNodes) of(g *replicas) []*cluster.Node {
 		for i, p := range on.movable {
 			if i > 0 && !slices.Contains(placements, p.Spec.Placement) {
 				placements = append(placements, p.Spec.Placement)
+			}
+		}
+	}
+	if len(placements) == 0 { // every duplicate is held back: they are looked at all the same, so that it can be said
+		for _, on := range g.nodes {
+			for _, p := range on.stuck {
+				if !slices.Contains(placements, p.Spec.Placement) {
+					placements = append(placements, p.Spec.Placement)
+				}
 			}
 		}
 	}
