@@ -101,7 +101,7 @@ func (t *PriorityThreshold) validate(path *field.Path) field.ErrorList {
 	case t == nil:
 		return nil
 	case t.Value != nil && t.Name != "":
-		return field.ErrorList{field.Forbidden(path, "only one of value and name can be set")}
+		return field.ErrorList{field.Forbidden(path, "only one of a value and a name of a priority class can be set")}
 	case t.Value != nil && *t.Value > SystemCriticalPriority:
 		return field.ErrorList{field.Invalid(path.Child("value"), *t.Value, "must be at most 2000000000")}
 	}
