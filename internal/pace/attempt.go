@@ -89,10 +89,11 @@ type attempt struct {
 	sandbox, network string
 	state            attemptState
 
-	since     instant // of this attempt
-	latest    instant // answered by then
-	budgetEnd instant // the runtime gives up then
-	doom      RefusalReason
+	since     instant       // of this attempt
+	latest    instant       // answered by then
+	budgetEnd instant       // the runtime gives up then
+	expiry    RefusalReason // why it is refused at the end of its wait
+	doom      RefusalReason // why it will be refused before that
 
 	slot  *slot   // once granted; nil for the ungated and after the slot's end
 	ackBy instant // while granted

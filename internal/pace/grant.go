@@ -81,13 +81,14 @@ func (q *Queue) grantable(t instant, p *pod) bool {
 	return len(p.asking) > 0
 }
 
-// keepFor keeps the free slot for the first pod that was passed over too often, unless one is kept already.
+// keepFor keeps the free slot for the first pod that was passed over too often and is due back, unless one is kept
+// already.
 func (q *Queue) keepFor(t instant, away []*pod) bool {
 	if q.kept != nil {
 		return false
 	}
 	for _, p := range away {
-		if p.passed >= passedLimit {
+		if p.passed >= passedLimit && t-p.absentSince >= backAfter {
 			q.kept, q.keptEnd = p, t+keepFor
 			q.tell(SlotKept, p, t-p.absentSince)
 			return true

@@ -121,6 +121,13 @@ func (q *Queue) arm(p *pod) {
 	q.alarms.set(p, wake)
 }
 
+// wakeDue does what has become due for any pod.
+func (q *Queue) wakeDue(t instant) {
+	for q.alarms.next() <= t {
+		q.wake(t, q.alarms[0])
+	}
+}
+
 // wake does what has become due for a pod.
 func (q *Queue) wake(t instant, p *pod) {
 	if p.slot != nil {

@@ -13,9 +13,11 @@ const (
 	ackTimeout = 10 * time.Second
 	// hangupGrace is how long a slot waits for a pod whose peer vanished while its original ran.
 	hangupGrace = 30 * time.Second
-	// passedLimit is how often a pod that is away may be passed over, and keepFor how long it then keeps a slot.
+	// passedLimit is how often a pod that is away may be passed over, and keepFor how long a slot is then kept for it.
 	passedLimit = 3
 	keepFor     = 20 * time.Second
+	// backAfter is when a refused pod is due back: the kubelet waits at least 10 s. A slot kept earlier would only idle.
+	backAfter = 10 * time.Second
 	// maintenanceLimit ends a maintenance that nobody ended.
 	maintenanceLimit = 5 * time.Minute
 	// maxWaiting is how many pods may be in the line; more are refused at once.
@@ -121,9 +123,7 @@ func (q *Queue) Busy() bool { return len(q.pods) > 0 }
 // begin moves the clock and does what has become due before the input.
 func (q *Queue) begin(now time.Time) instant {
 	t := q.clock.advance(now, q.due())
-	for q.alarms.next() <= t {
-		q.wake(t, q.alarms[0])
-	}
+	q.wakeDue(t)
 	if q.kept != nil && q.keptEnd <= t {
 		q.kept.passed = 0
 		q.kept = nil
@@ -141,6 +141,7 @@ func (q *Queue) begin(now time.Time) instant {
 
 // settle gives the turns and the refusals that follow from the input, and hands out the output.
 func (q *Queue) settle(t instant) Output {
+	q.wakeDue(t) // an input may tell of something long past
 	q.giveTurns(t)
 	q.refuseDue(t)
 	out := q.out

@@ -63,7 +63,7 @@ func (q *Queue) refuseDue(t instant) {
 		}
 		q.dequeue(a)
 		q.unask(t, a)
-		q.answerNo(t, a, cmp.Or(a.doom, Deadline))
+		q.answerNo(t, a, cmp.Or(a.doom, a.expiry))
 		delete(q.attempts, a.id)
 		q.lastRefusal = t
 	}

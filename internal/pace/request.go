@@ -133,8 +133,11 @@ func (q *Queue) newAttempt(t instant, in Attempt) *attempt {
 	if in.Wait > 0 {
 		wait = min(wait, in.Wait)
 	}
-	wait = max(0, min(wait, budget-q.reserve()))
-	a := &attempt{id: in.ID, sandbox: in.Sandbox, network: in.Network, since: t,
+	expiry := Deadline
+	if rest := max(0, budget-q.reserve()); rest < wait {
+		wait, expiry = rest, Budget
+	}
+	a := &attempt{id: in.ID, sandbox: in.Sandbox, network: in.Network, since: t, expiry: expiry,
 		latest: t + wait - answerMargin(wait), budgetEnd: t + min(budget, maxIdle)}
 	q.attempts[a.id] = a
 	return a

@@ -12,7 +12,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/pace"
 )
 
-// TestScenarios runs the files of testdata, one for each rule. Every command prints what the queue decided because of
+// TestScenarios runs the files of testdata/rules, one for each rule. Every command prints what the queue decided because of
 // it, each line with the time since the start:
 //
 //	new [recovering] [silent] [cores=N] [SETTING=VALUE…]    a queue; past its restart grace unless "recovering";
@@ -28,7 +28,7 @@ import (
 //
 // "p1..p9" is nine pods.
 func TestScenarios(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata/rules", func(t *testing.T, path string) {
 		var w *world
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			if d.Cmd == "new" {

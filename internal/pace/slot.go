@@ -156,8 +156,8 @@ func (q *Queue) wakeHolder(t instant, p *pod) {
 	}
 	for _, a := range slices.Clone(s.peers) {
 		if a.state == granted && a.ackBy <= t {
-			q.answerNo(t, a, Unacknowledged)
 			q.part(t, a, func(s *slot) { s.lapses = t + hangupGrace })
+			q.answerNo(t, a, Unacknowledged)
 		}
 	}
 	q.arm(p)
