@@ -16,7 +16,6 @@ import (
 func newDescheduleCommand(Streams) *cobra.Command { return &cobra.Command{Use: "deschedule"} }
 func newDescheduler(Streams) *cobra.Command       { return &cobra.Command{Use: "descheduler"} }
 func newSnapshotCommand(Streams) *cobra.Command   { return &cobra.Command{Use: "snapshot"} }
-func newPolicyCommand(Streams) *cobra.Command     { return &cobra.Command{Use: "policy"} }
 
 func readSnapshotFiles(Streams, []string, time.Time) (*cluster.Snapshot, error) {
 	return nil, errors.New("snapshot files can't be read yet")

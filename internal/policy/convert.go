@@ -102,8 +102,14 @@ func decodeOld(f *findings) *oldDocument {
 	return old
 }
 
-// oldHint says where an unknown key would have belonged in v1alpha1.
+// oldHint says where a key that v1alpha1 did not know has its place.
 func oldHint(key string, t reflect.Type) string {
+	switch {
+	case slices.Contains(fieldNames(reflect.TypeFor[Document]()), key):
+		return fmt.Sprintf("; %s knows it at the top, add it there if it is wanted", APIVersion)
+	case t == reflect.TypeFor[oldDocument]() && slices.Contains(argNames(EvictorName), key):
+		return fmt.Sprintf("; %s knows it in the args of %s, add it there if it is wanted", APIVersion, EvictorName)
+	}
 	if hint := didYouMean(key, fieldNames(t)); hint != "" {
 		return hint
 	}
@@ -212,7 +218,6 @@ func convertEvictor(name string, old *oldDocument) *EvictorArgs {
 	args := &EvictorArgs{
 		NodeFit:                 params.NodeFit && name != "PodLifeTime",
 		EvictLocalStoragePods:   old.EvictLocalStoragePods,
-		EvictDaemonSetPods:      old.EvictDaemonSetPods,
 		EvictSystemCriticalPods: old.EvictSystemCriticalPods,
 		IgnorePvcPods:           old.IgnorePvcPods,
 		EvictFailedBarePods:     old.EvictFailedBarePods,

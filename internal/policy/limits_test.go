@@ -22,7 +22,7 @@ func TestHostileFilesAreRefusedQuickly(t *testing.T) {
 		{"byte order mark only", "\ufeff", "is empty"},
 		{"binary", smallPolicy + "profiles: [\xff\xfe]\n", "is not UTF-8 text (line 3)"},
 		{"UTF-16", "\xff\xfea\x00p\x00i\x00", "is not UTF-8 text (line 1)"},
-		{"100 MB on one line", strings.Repeat("a", 100<<20), "bytes long, which is more than a policy file can be"},
+		{"100 MB on one line", strings.Repeat("a", 100<<20), "is longer than a policy file can be"},
 		{"deep nesting", smallPolicy + "profiles: " + strings.Repeat("[", 1<<20), "exceeded max depth"},
 		{"deep mappings", smallPolicy + "x: " + strings.Repeat("{a: ", 100_000), "exceeded max depth"},
 		{"wide list", smallPolicy + "profiles: [" + strings.Repeat("0,", 300_000) + "]", "200000 values"},

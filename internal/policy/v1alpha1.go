@@ -15,7 +15,6 @@ type oldDocument struct {
 	NodeSelector                   *string                `json:"nodeSelector"`
 	EvictFailedBarePods            bool                   `json:"evictFailedBarePods"`
 	EvictLocalStoragePods          bool                   `json:"evictLocalStoragePods"`
-	EvictDaemonSetPods             bool                   `json:"evictDaemonSetPods"`
 	EvictSystemCriticalPods        bool                   `json:"evictSystemCriticalPods"`
 	IgnorePvcPods                  bool                   `json:"ignorePvcPods"`
 	MaxNoOfPodsToEvictPerNode      *uint                  `json:"maxNoOfPodsToEvictPerNode"`

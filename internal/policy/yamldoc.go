@@ -16,8 +16,9 @@ import (
 )
 
 const (
-	// maxBytes bounds a file. A ConfigMap cannot hold more than 1 MiB.
-	maxBytes = 2 << 20
+	// MaxBytes is the most that Load and Convert read. A ConfigMap cannot hold more
+	// than half of it.
+	MaxBytes = 2 << 20
 	// maxNodes bounds the values of one document after its aliases have been
 	// followed, which stops alias bombs.
 	maxNodes = 200_000
@@ -34,8 +35,8 @@ type document struct {
 // checkText refuses what cannot be a policy before anything parses it.
 func checkText(data []byte) error {
 	switch {
-	case len(data) > maxBytes:
-		return fmt.Errorf("is %d bytes long, which is more than a policy file can be (%d bytes)", len(data), maxBytes)
+	case len(data) > MaxBytes:
+		return fmt.Errorf("is longer than a policy file can be (%d bytes)", MaxBytes)
 	case !utf8.Valid(data):
 		line := 1
 		for rest := data; len(rest) > 0; {
