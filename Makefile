@@ -4,8 +4,9 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo v0.0.0)
-COMMIT  ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
-LDFLAGS := -s -w -X evenkeel.dev/evenkeel/internal/version.Version=$(VERSION) -X evenkeel.dev/evenkeel/internal/version.Commit=$(COMMIT)
+COMMANDS ?= ./cmd/...
+# the same bytes from the same source, wherever it lies; the Dockerfile builds by these targets too
+GOBUILD := CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w -X evenkeel.dev/evenkeel/internal/version.release=$(VERSION)'
 CASES   ?= ../shared/conformance
 FUZZTIME ?= 10s
 # unit packages need nothing but Go; what is under test/ runs real components
@@ -19,7 +20,7 @@ help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
 build: ## the three commands, into bin/
-	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
+	$(GOBUILD) -o bin/ $(COMMANDS)
 
 components: ## build or find what the tests run: control plane, node, Wine, linters (cold: 20 minutes or so)
 	@test/components/prereqs.sh
@@ -71,7 +72,7 @@ fuzz: ## every fuzz test for FUZZTIME each
 
 release: ## cross-build all commands into dist/, stripped and reproducible
 	@rm -rf dist; for t in linux/amd64 linux/arm64 windows/amd64; do \
-	  echo "dist/$${t/\//-}"; CGO_ENABLED=0 GOOS=$${t%/*} GOARCH=$${t#*/} go build -trimpath -ldflags '$(LDFLAGS)' -o dist/$${t/\//-}/ ./cmd/...; done
+	  echo "dist/$${t/\//-}"; export GOOS=$${t%/*} GOARCH=$${t#*/}; $(GOBUILD) -o dist/$${t/\//-}/ $(COMMANDS); done
 	@cd dist && find . -type f | LC_ALL=C sort | xargs sha256sum >SHA256SUMS && cat SHA256SUMS
 
 clean: ## remove what the targets above left in the tree (built test components stay in the cache)

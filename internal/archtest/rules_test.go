@@ -12,6 +12,7 @@ var (
 	}
 	queue     = []string{"internal/pace"}
 	startPath = []string{"internal/sock", "internal/paceapi", "internal/cni", "cmd/evenkeel-cni"}
+	support   = []string{"internal/testkit", "internal/archtest", "internal/kube/stub", "test"}
 	adapters  = []string{"internal/kube", "internal/snapfile", "internal/evict", "internal/report", "internal/admission"}
 )
 
@@ -49,12 +50,12 @@ func importRules() []importRule {
 		why:      "each adapter speaks to one outside thing; joining them is the controller's job",
 	}, {
 		packages: []string{"internal", "cmd"},
-		reach:    []string{"internal/testkit", "internal/archtest", "test"},
+		reach:    support,
 		why:      "test support must not get into what we ship",
 	}}
 }
 
-// clockRule names the functions of package time that read or wait for the
+// clockFunctions names the functions of package time that read or wait for the
 // machine's clock.
 func clockFunctions() []string {
 	return []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}

@@ -29,7 +29,7 @@ func TestPureSourceHasNoClockAndNoGoroutine(t *testing.T) {
 
 func TestSourceHasNoInitPanicOrMutableGlobal(t *testing.T) {
 	eachSourcePackage(t, func(t *testing.T, pkg sourcePackage) {
-		if within(pkg.path, []string{"internal/testkit"}) {
+		if within(pkg.path, support) {
 			return
 		}
 		report(t, pkg, hidden(pkg), "what a program does is to be read from its main function down; state belongs to values, failures to errors")
