@@ -8,6 +8,16 @@ func New(name string, args Args) (Strategy, error) {
 	switch a := args.(type) {
 	case *RemoveDuplicatesArgs:
 		return newRemoveDuplicates(a)
+	case *PodLifeTimeArgs:
+		return newPodLifeTime(a)
+	case *RemoveFailedPodsArgs:
+		return newRemoveFailedPods(a)
+	case *RemovePodsHavingTooManyRestartsArgs:
+		return newTooManyRestarts(a)
+	case *RemovePodsViolatingNodeAffinityArgs:
+		return newNodeAffinity(a)
+	case *RemovePodsViolatingNodeTaintsArgs:
+		return newNodeTaints(a)
 	default:
 		return nil, fmt.Errorf("strategy %q is not built yet", name)
 	}

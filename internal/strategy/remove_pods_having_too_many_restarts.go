@@ -1,0 +1,75 @@
+package strategy
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"evenkeel.dev/evenkeel/internal/cluster"
+	"evenkeel.dev/evenkeel/internal/plan"
+)
+
+// tooManyRestarts moves pods whose containers have restarted often, those with most restarts on a node first: another node may
+// suit them better.
+type tooManyRestarts struct {
+	filter Filter
+	args   *RemovePodsHavingTooManyRestartsArgs
+	kinds  []cluster.ContainerKind
+}
+
+func newTooManyRestarts(a *RemovePodsHavingTooManyRestartsArgs) (*tooManyRestarts, error) {
+	f, err := NewFilter(a.Namespaces, a.LabelSelector)
+	return &tooManyRestarts{filter: f, args: a, kinds: regularAnd(cluster.InitContainer, a.IncludingInitContainers)}, err
+}
+
+// Run implements Strategy.
+func (s *tooManyRestarts) Run(c *Cycle) error {
+	why := func(p *cluster.Pod) Why { return Why{Reason: s.reason(p), Anywhere: true} }
+	for _, n := range c.Nodes {
+		pods := c.candidates(n, s.wants, why)
+		slices.SortStableFunc(pods, func(a, b *cluster.Pod) int { return int(s.restarts(b) - s.restarts(a)) })
+		if c.tryAll(pods, why) == plan.ThisCycle {
+			return nil
+		}
+	}
+	return nil
+}
+
+func (s *tooManyRestarts) wants(p *cluster.Pod) bool {
+	return s.filter.Selects(p) && s.restarts(p) >= int64(s.args.PodRestartThreshold) && s.inState(p)
+}
+
+func (s *tooManyRestarts) restarts(p *cluster.Pod) int64 {
+	var sum int64
+	for i := range p.Containers {
+		if slices.Contains(s.kinds, p.Containers[i].Kind) {
+			sum += int64(p.Containers[i].Restarts)
+		}
+	}
+	return sum
+}
+
+func (s *tooManyRestarts) inState(p *cluster.Pod) bool {
+	if len(s.args.States) == 0 {
+		return true
+	}
+	have := []string{}
+	if p.Phase == corev1.PodRunning {
+		have = append(have, string(p.Phase))
+	}
+	for i := range p.Containers {
+		if slices.Contains(s.kinds, p.Containers[i].Kind) {
+			have = append(have, p.Containers[i].Waiting)
+		}
+	}
+	return anyOf(have, s.args.States)
+}
+
+func (s *tooManyRestarts) reason(p *cluster.Pod) plan.Reason {
+	return plan.Reason{
+		Code:    "TooManyRestarts",
+		Message: fmt.Sprintf("its containers have restarted %d times; podRestartThreshold is %d", s.restarts(p), s.args.PodRestartThreshold),
+		Numbers: plan.Numbers{"restarts": float64(s.restarts(p)), "threshold": float64(s.args.PodRestartThreshold)},
+	}
+}

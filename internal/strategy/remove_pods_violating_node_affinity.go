@@ -1,0 +1,119 @@
+package strategy
+
+import (
+	"fmt"
+
+	"evenkeel.dev/evenkeel/internal/cluster"
+	"evenkeel.dev/evenkeel/internal/fit"
+	"evenkeel.dev/evenkeel/internal/plan"
+)
+
+// nodeAffinity moves pods from nodes that their required node affinity no longer allows, and pods for which a node
+// with more weight in their preferred node affinity exists.
+//
+// The peer moves a pod for a better node without asking whether it fits there, and does so again and again; by default the pod
+// has to fit one of the better nodes.
+type nodeAffinity struct {
+	filter Filter
+	types  []string
+}
+
+func newNodeAffinity(a *RemovePodsViolatingNodeAffinityArgs) (*nodeAffinity, error) {
+	f, err := NewFilter(a.Namespaces, a.LabelSelector)
+	return &nodeAffinity{filter: f, types: a.NodeAffinityType}, err
+}
+
+// Run implements Strategy.
+func (s *nodeAffinity) Run(c *Cycle) error {
+	checker := fit.NewChecker(c.View, c.Nodes)
+	for _, kind := range s.types {
+		var violation func(*cluster.Pod) (Why, bool)
+		switch kind {
+		case NodeAffinityRequired:
+			violation = requiredViolation
+		case NodeAffinityPreferred:
+			weights := bestNodes{nodes: c.Nodes, known: map[*cluster.Placement]weights{}}
+			violation = weights.violation
+		default:
+			return fmt.Errorf("nodeAffinityType %q is not known", kind)
+		}
+		if s.run(c, checker, violation) == plan.ThisCycle {
+			return nil
+		}
+	}
+	return nil
+}
+
+func (s *nodeAffinity) run(c *Cycle, checker *fit.Checker, violation func(*cluster.Pod) (Why, bool)) plan.Scope {
+	why := func(p *cluster.Pod) Why { w, _ := violation(p); return w }
+	for _, n := range c.Nodes {
+		pods := c.candidates(n, func(p *cluster.Pod) bool {
+			if p.Terminal() || !s.filter.Selects(p) {
+				return false
+			}
+			if _, violated := violation(p); !violated {
+				return false
+			}
+			// The pod must be able to run somewhere, be it where it is.
+			if !checker.Fits(p, n) && checker.AnyOther(p) == nil {
+				c.Refuse(p, "nodeaffinity", checker.WhyNowhere(p))
+				return false
+			}
+			return true
+		}, why)
+		if c.tryAll(pods, why) == plan.ThisCycle {
+			return plan.ThisCycle
+		}
+	}
+	return plan.ThisPod
+}
+
+// requiredViolation is about pods with required node affinity; a bare node selector is not enough, as with the peer.
+func requiredViolation(p *cluster.Pod) (Why, bool) {
+	if p.Spec.Placement.Required == nil || p.Spec.Placement.Selects(p.Node.NodeInfo) {
+		return Why{}, false
+	}
+	return Why{Reason: plan.Reason{Code: "NodeAffinityViolated", Message: "its node does not match its required node affinity"}}, true
+}
+
+// bestNodes finds the weights of nodes, once for each placement.
+type bestNodes struct {
+	nodes []*cluster.Node
+	known map[*cluster.Placement]weights
+}
+
+type weights struct {
+	best   int64
+	byNode map[*cluster.Node]int64
+}
+
+func (b *bestNodes) violation(p *cluster.Pod) (Why, bool) {
+	pl := p.Spec.Placement
+	if len(pl.Preferred) == 0 {
+		return Why{}, false
+	}
+	w, ok := b.known[pl]
+	if !ok {
+		w = weights{byNode: make(map[*cluster.Node]int64, len(b.nodes))}
+		for _, n := range b.nodes {
+			w.byNode[n] = pl.Weight(n.NodeInfo)
+			w.best = max(w.best, w.byNode[n])
+		}
+		b.known[pl] = w
+	}
+	own := w.byNode[p.Node]
+	if own >= w.best {
+		return Why{}, false
+	}
+	why := Why{Reason: plan.Reason{
+		Code:    "BetterNode",
+		Message: fmt.Sprintf("its node has weight %d in its preferred node affinity, another has %d", own, w.best),
+		Numbers: plan.Numbers{"own": float64(own), "best": float64(w.best)},
+	}}
+	for _, n := range b.nodes {
+		if w.byNode[n] > own {
+			why.Targets = append(why.Targets, n)
+		}
+	}
+	return why, true
+}

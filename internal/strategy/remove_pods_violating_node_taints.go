@@ -1,0 +1,64 @@
+package strategy
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"evenkeel.dev/evenkeel/internal/cluster"
+	"evenkeel.dev/evenkeel/internal/fit"
+	"evenkeel.dev/evenkeel/internal/plan"
+)
+
+// nodeTaints moves pods that do not tolerate a NoSchedule taint of their node, e.g. one that was set after they had started.
+// NoExecute taints are the business of the taint manager. A cordoned node has a NoSchedule taint, so cordoning drains it.
+type nodeTaints struct {
+	filter  Filter
+	effects []corev1.TaintEffect
+	include *[]string
+	exclude []string
+}
+
+func newNodeTaints(a *RemovePodsViolatingNodeTaintsArgs) (*nodeTaints, error) {
+	f, err := NewFilter(a.Namespaces, a.LabelSelector)
+	s := &nodeTaints{filter: f, include: a.IncludedTaints, exclude: a.ExcludedTaints, effects: []corev1.TaintEffect{corev1.TaintEffectNoSchedule}}
+	if a.IncludePreferNoSchedule {
+		s.effects = append(s.effects, corev1.TaintEffectPreferNoSchedule)
+	}
+	return s, err
+}
+
+// Run implements Strategy.
+func (s *nodeTaints) Run(c *Cycle) error {
+	for _, n := range c.Nodes {
+		if !slices.ContainsFunc(n.Taints, func(t corev1.Taint) bool { return s.considers(&t) }) {
+			continue
+		}
+		why := func(p *cluster.Pod) Why { return Why{Reason: s.reason(p, n)} }
+		pods := c.candidates(n, func(p *cluster.Pod) bool { return !p.Terminal() && s.filter.Selects(p) && s.violates(p, n) }, why)
+		if c.tryAll(pods, why) == plan.ThisCycle {
+			return nil
+		}
+	}
+	return nil
+}
+
+func (s *nodeTaints) violates(p *cluster.Pod, n *cluster.Node) bool {
+	_, found := fit.Untolerated(n.Taints, p.Spec.Placement.Tolerations, s.considers)
+	return found
+}
+
+// considers reports whether the policy is about this taint: named by its key or by key=value. A list of included taints that is
+// there and empty includes none.
+func (s *nodeTaints) considers(t *corev1.Taint) bool {
+	named := func(list []string) bool {
+		return slices.Contains(list, t.Key) || slices.Contains(list, t.Key+"="+t.Value)
+	}
+	return slices.Contains(s.effects, t.Effect) && !named(s.exclude) && (s.include == nil || named(*s.include))
+}
+
+func (s *nodeTaints) reason(p *cluster.Pod, n *cluster.Node) plan.Reason {
+	t, _ := fit.Untolerated(n.Taints, p.Spec.Placement.Tolerations, s.considers)
+	return plan.Reason{Code: "TaintViolated", Message: fmt.Sprintf("it does not tolerate the taint %s of its node", t.ToString())}
+}
