@@ -43,6 +43,8 @@ type Server struct {
 	Answer func(r *http.Request) *apierrors.StatusError
 	// Evict, when set, decides about evictions; without it all are allowed, and the pod is deleted.
 	Evict func(namespace string, e *policyv1.Eviction) *apierrors.StatusError
+	// Create, when set, returns what is sent back for an object that was created; otherwise that is the object.
+	Create func(obj runtime.Object) runtime.Object
 	// NoStreaming refuses to stream lists, as servers before 1.32 do.
 	NoStreaming bool
 
@@ -211,6 +213,9 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) {
 	s.mu.Unlock()
 	eviction, ok := obj.(*policyv1.Eviction)
 	if !ok {
+		if s.Create != nil {
+			obj = s.Create(obj)
+		}
 		write(w, r, http.StatusCreated, obj)
 		return
 	}
