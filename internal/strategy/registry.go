@@ -18,6 +18,10 @@ func New(name string, args Args) (Strategy, error) {
 		return newNodeAffinity(a)
 	case *RemovePodsViolatingNodeTaintsArgs:
 		return newNodeTaints(a)
+	case *LowNodeUtilizationArgs:
+		return newLowNodeUtilization(a)
+	case *HighNodeUtilizationArgs:
+		return newHighNodeUtilization(a)
 	default:
 		return nil, fmt.Errorf("strategy %q is not built yet", name)
 	}

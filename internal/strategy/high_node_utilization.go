@@ -1,0 +1,104 @@
+package strategy
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"evenkeel.dev/evenkeel/internal/cluster"
+	"evenkeel.dev/evenkeel/internal/plan"
+)
+
+// highNodeUtilization empties nodes whose pods request no more than the thresholds of every resource, so that the
+// scheduler can pack their pods on the other nodes and the empty ones can be removed. See [nodeBalance] for the choice of pods.
+type highNodeUtilization struct {
+	args     *HighNodeUtilizationArgs
+	excluded map[string]bool
+}
+
+func newHighNodeUtilization(a *HighNodeUtilizationArgs) (*highNodeUtilization, error) {
+	return &highNodeUtilization{args: a, excluded: excludedNamespaces(a.EvictableNamespaces)}, nil
+}
+
+// Run implements Strategy.
+func (s *highNodeUtilization) Run(c *Cycle) error {
+	rs := newUsedResources(c.View.Resources, s.args.Thresholds, nil, false)
+	for i := range rs {
+		rs[i].high = 100
+	}
+	meter := newMeter("", c.View, rs)
+	nodes, _, _ := measureNodes(c.Nodes, meter, rs)
+	rs.setCeilings(nodes)
+	var low, others []*nodeUsage
+	for _, u := range nodes {
+		switch {
+		case rs.below(u):
+			low = append(low, u)
+		case !u.node.Unschedulable:
+			others = append(others, u)
+			fallthrough
+		default:
+			tellNode(c, u.node, func() plan.Reason { return rs.notUnder(u) })
+		}
+	}
+	if message := s.nothingToDo(len(low), len(others), len(nodes)); message != "" {
+		tellUsage(c, low, counts(message, len(low), len(others), len(nodes)))
+		return nil
+	}
+	b := &nodeBalance{
+		c: c, rs: rs, meter: meter, sources: low, targets: others, excluded: s.excluded, drain: true,
+		selects: s.selector(c, rs), reason: rs.underUsed,
+	}
+	b.run(rs.sortByFill)
+	return nil
+}
+
+func (s *highNodeUtilization) nothingToDo(low, others, nodes int) string {
+	switch {
+	case low == 0:
+		return "no node is under-used"
+	case low <= s.args.NumberOfNodes:
+		return fmt.Sprintf("%d nodes are under-used, not more than numberOfNodes %d", low, s.args.NumberOfNodes)
+	case low == nodes:
+		return "all nodes are under-used, so there is none to pack pods on"
+	case others == 0:
+		return "no node above the thresholds can be scheduled on"
+	}
+	return ""
+}
+
+// selector is the extra condition on pods: with OnlyThresholdingResources, and by default also when no threshold is on cpu, memory or
+// pods, a pod has to request one of the resources that have a threshold. (A node is not emptied of its devices by moving a
+// pod that uses none.)
+func (s *highNodeUtilization) selector(c *Cycle, rs usedResources) func(*cluster.Pod) bool {
+	only := slices.Contains(s.args.EvictionModes, OnlyThresholdingResources)
+	if !only && (c.Compat || hasBasicThreshold(s.args.Thresholds)) {
+		return nil
+	}
+	answers := map[*cluster.Spec]bool{}
+	return func(p *cluster.Pod) bool {
+		ok, known := answers[p.Spec]
+		if !known {
+			ok = slices.ContainsFunc(rs, func(r usedResource) bool {
+				return r.hasThreshold && r.id >= 0 && slices.Contains(p.Spec.Requested, r.id)
+			})
+			answers[p.Spec] = ok
+		}
+		if !ok {
+			c.Tell(p, func() plan.Reason {
+				return plan.Reason{Code: "RequestsNoThresholdResource", Message: "it requests none of the resources that have a threshold"}
+			})
+		}
+		return ok
+	}
+}
+
+func hasBasicThreshold(t Thresholds) bool {
+	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourcePods} {
+		if _, ok := t[name]; ok {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,168 @@
+package strategy
+
+import (
+	"fmt"
+	"strings"
+
+	"evenkeel.dev/evenkeel/internal/cluster"
+	"evenkeel.dev/evenkeel/internal/plan"
+)
+
+// gateStrategy is the gate of refusals that a strategy makes itself.
+const gateStrategy = "strategy"
+
+// usageNumbers are a node's percentages and the thresholds, by resource.
+func (rs usedResources) usageNumbers(u *nodeUsage) plan.Numbers {
+	numbers := plan.Numbers{}
+	for i := range rs {
+		if rs[i].hasThreshold {
+			numbers[string(rs[i].name)] = u.percent(i)
+			numbers["low:"+string(rs[i].name)] = rs[i].low
+			numbers["high:"+string(rs[i].name)] = rs[i].high
+		}
+	}
+	return numbers
+}
+
+// words lists percentages, such as "cpu 83 %, memory 41 %".
+func (rs usedResources) words(u *nodeUsage) string {
+	var parts []string
+	for i := range rs {
+		if rs[i].hasThreshold {
+			parts = append(parts, fmt.Sprintf("%s %.4g %%", rs[i].name, u.percent(i)))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (rs usedResources) thresholdWords(of func(*usedResource) float64) string {
+	var parts []string
+	for i := range rs {
+		if rs[i].hasThreshold {
+			parts = append(parts, fmt.Sprintf("%s %.4g %%", rs[i].name, of(&rs[i])))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func lowOf(r *usedResource) float64  { return r.low }
+func highOf(r *usedResource) float64 { return r.high }
+
+func (rs usedResources) overUsed(u *nodeUsage) plan.Reason {
+	return plan.Reason{
+		Code:    "NodeOverUtilized",
+		Message: fmt.Sprintf("node %s uses %s; the target is %s", u.node.Name, rs.words(u), rs.thresholdWords(highOf)),
+		Numbers: rs.usageNumbers(u),
+	}
+}
+
+func (rs usedResources) underUsed(u *nodeUsage) plan.Reason {
+	return plan.Reason{
+		Code:    "NodeUnderUtilized",
+		Message: fmt.Sprintf("node %s uses only %s; the threshold is %s", u.node.Name, rs.words(u), rs.thresholdWords(lowOf)),
+		Numbers: rs.usageNumbers(u),
+	}
+}
+
+// withinTarget says why a node's pods stay: it is not over the thresholds.
+func (rs usedResources) withinTarget(u *nodeUsage) plan.Reason {
+	return plan.Reason{
+		Code:    "NodeWithinTarget",
+		Message: fmt.Sprintf("node %s uses %s, not more than the target %s", u.node.Name, rs.words(u), rs.thresholdWords(highOf)),
+		Numbers: rs.usageNumbers(u),
+	}
+}
+
+// notUnder says why a node's pods stay: it is used enough.
+func (rs usedResources) notUnder(u *nodeUsage) plan.Reason {
+	return plan.Reason{
+		Code:    "NodeUsedEnough",
+		Message: fmt.Sprintf("node %s uses %s, more than the threshold %s", u.node.Name, rs.words(u), rs.thresholdWords(lowOf)),
+		Numbers: rs.usageNumbers(u),
+	}
+}
+
+// counts says that the numbers of nodes leave nothing to do.
+func counts(message string, sources, targets, nodes int) plan.Reason {
+	return plan.Reason{
+		Code:    "NothingToBalance",
+		Message: message,
+		Numbers: plan.Numbers{"sources": float64(sources), "targets": float64(targets), "nodes": float64(nodes)},
+	}
+}
+
+func usageUnknown(err error) plan.Reason {
+	return plan.Reason{Code: "UsageUnknown", Message: "the node is left out, its usage is not known: " + err.Error()}
+}
+
+func podUsageUnknown(p *cluster.Pod) plan.Reason {
+	return plan.Reason{Code: "UsageUnknown", Message: fmt.Sprintf("what pod %s uses was not measured", p.Key())}
+}
+
+func namespaceExcluded(p *cluster.Pod) plan.Reason {
+	return plan.Reason{Code: "NamespaceExcluded", Message: fmt.Sprintf("namespace %s is excluded by evictableNamespaces", p.Namespace)}
+}
+
+func stillStarting(p *cluster.Pod, seconds float64) plan.Reason {
+	return plan.Reason{
+		Code:    "StillStarting",
+		Message: fmt.Sprintf("it started %.0f s ago and is not ready yet", seconds),
+		Numbers: plan.Numbers{"startedSecondsAgo": seconds},
+	}
+}
+
+// noHelp says that a pod uses nothing of what its node uses too much of.
+func (rs usedResources) noHelp(u *nodeUsage) plan.Reason {
+	var short []string
+	for i := range rs {
+		if u.use[i] > u.ceiling[i] {
+			short = append(short, string(rs[i].name))
+		}
+	}
+	return plan.Reason{
+		Code:    "WouldNotHelp",
+		Message: fmt.Sprintf("node %s is over its target in %s, of which the pod uses nothing", u.node.Name, strings.Join(short, ", ")),
+		Numbers: rs.usageNumbers(u),
+	}
+}
+
+// overloads says that no node could take the pod and stay within its ceiling. The numbers are what the pod uses, and the most that
+// any of the nodes has left below its ceiling.
+func (rs usedResources) overloads(use []int64, nodes []*nodeUsage) plan.Reason {
+	numbers := plan.Numbers{"targets": float64(len(nodes))}
+	var parts []string
+	for i := range rs {
+		if use[i] == 0 {
+			continue
+		}
+		most := int64(0)
+		for _, u := range nodes {
+			most = max(most, u.ceiling[i]-u.use[i])
+		}
+		want, left := cluster.Quantity(rs[i].name, use[i]), cluster.Quantity(rs[i].name, most)
+		parts = append(parts, fmt.Sprintf("%s %s (at most %s left)", want.String(), rs[i].name, left.String()))
+		numbers["uses:"+string(rs[i].name)] = float64(use[i])
+		numbers["mostLeft:"+string(rs[i].name)] = float64(most)
+	}
+	return plan.Reason{
+		Code:    "OverloadsAnyNode",
+		Message: fmt.Sprintf("none of the %d nodes to move to could take it and stay within the target; it uses %s", len(nodes), strings.Join(parts, ", ")),
+		Numbers: numbers,
+	}
+}
+
+func toleratesNone(targets int) plan.Reason {
+	return plan.Reason{
+		Code:    "ToleratesNoTarget",
+		Message: fmt.Sprintf("it does not tolerate the taints of any of the %d nodes to move to", targets),
+		Numbers: plan.Numbers{"targets": float64(targets)},
+	}
+}
+
+func asManyAsThePeer(moved int) plan.Reason {
+	return plan.Reason{
+		Code:    "EnoughMoved",
+		Message: fmt.Sprintf("%d pods of the node move, which is all that the room on the target nodes allows for", moved),
+		Numbers: plan.Numbers{"moved": float64(moved)},
+	}
+}
