@@ -80,11 +80,17 @@ func (c *cycle) run(p *profile, point strategy.Point) {
 	}
 }
 
-// accept records a move and makes the rest of the cycle see it.
-func (c *cycle) accept(p *cluster.Pod, m plan.Move) {
+// accept records a move and makes the rest of the cycle see it: the pod is gone, and room is booked on the node to, if one is given.
+func (c *cycle) accept(p *cluster.Pod, m plan.Move, to *cluster.Node) {
 	m.Seq = len(c.plan.Moves) + 1
 	c.plan.Moves = append(c.plan.Moves, m)
 	c.view.Remove(p)
+	if to != nil {
+		c.view.Expect(p, to)
+	}
+	if !c.opts.Compat {
+		c.foresight.Moved(p, to)
+	}
 	c.limits.Add(p)
 	if len(c.view.BudgetsOf(p.PodInfo)) == 0 && !p.Terminal() {
 		if o := c.view.Top(p.PodInfo); o != nil {

@@ -27,7 +27,7 @@ func (k *keeper) PreEviction(p *cluster.Pod) bool { return k.profile.evictor.Pre
 
 // Try implements strategy.Gatekeeper.
 func (k *keeper) Try(p *cluster.Pod, why strategy.Why) plan.Verdict {
-	v := k.decide(p, why)
+	v, to := k.decide(p, why)
 	if !v.Accepted {
 		k.Refuse(p, v.Gate, v.Reason)
 		return v
@@ -36,7 +36,7 @@ func (k *keeper) Try(p *cluster.Pod, why strategy.Why) plan.Verdict {
 	if o := p.Owner(); o != nil {
 		m.Owner = &plan.OwnerRef{Kind: o.Kind, Name: o.Name}
 	}
-	k.accept(p, m)
+	k.accept(p, m, to)
 	k.count.Moves++
 	k.Tell(p, func() plan.Reason {
 		return plan.Reason{Code: "Moved", Message: "chosen to move: " + why.Reason.Message, Numbers: why.Reason.Numbers}
@@ -44,9 +44,9 @@ func (k *keeper) Try(p *cluster.Pod, why strategy.Why) plan.Verdict {
 	return v
 }
 
-// decide asks every gate, cheapest and most binding first. What an accepted move takes (a disruption, room on
-// another node) is booked at once.
-func (k *keeper) decide(p *cluster.Pod, why strategy.Why) plan.Verdict {
+// decide asks every gate, cheapest and most binding first. For an accepted move it also returns the node where room is to be booked for the
+// replacement, if any.
+func (k *keeper) decide(p *cluster.Pod, why strategy.Why) (plan.Verdict, *cluster.Node) {
 	if k.view.Gone(p) {
 		return refusal(GateMoved, plan.Reason{Code: "Moved", Message: "it moves already in this cycle"}, plan.ThisPod)
 	}
@@ -63,13 +63,14 @@ func (k *keeper) decide(p *cluster.Pod, why strategy.Why) plan.Verdict {
 		return refusal(GateLimit, reason, scope)
 	}
 	if k.opts.Compat {
-		return plan.Verdict{Accepted: true}
+		return plan.Verdict{Accepted: true}, nil
 	}
 	return k.decideGently(p, why)
 }
 
 // decideGently asks the gates that the peer does not have.
-func (k *keeper) decideGently(p *cluster.Pod, why strategy.Why) plan.Verdict {
+func (k *keeper) decideGently(p *cluster.Pod, why strategy.Why) (plan.Verdict, *cluster.Node) {
+	var to *cluster.Node
 	budget, reason, ok := k.budgets.Check(p)
 	if !ok {
 		return refusal(GateBudget, reason, plan.ThisPod)
@@ -85,11 +86,11 @@ func (k *keeper) decideGently(p *cluster.Pod, why strategy.Why) plan.Verdict {
 		if !ok {
 			return refusal(GateForesight, reason, plan.ThisPod)
 		}
-		k.view.Expect(p, node)
+		to = node
 	}
 	k.budgets.Take(budget)
 	k.gentle.Add(p)
-	return plan.Verdict{Accepted: true}
+	return plan.Verdict{Accepted: true}, to
 }
 
 // Refuse implements strategy.Gatekeeper.
@@ -101,6 +102,6 @@ func (k *keeper) Refuse(p *cluster.Pod, gate string, reason plan.Reason) {
 	})
 }
 
-func refusal(gate string, reason plan.Reason, stop plan.Scope) plan.Verdict {
-	return plan.Verdict{Gate: gate, Reason: reason, Stop: stop}
+func refusal(gate string, reason plan.Reason, stop plan.Scope) (plan.Verdict, *cluster.Node) {
+	return plan.Verdict{Gate: gate, Reason: reason, Stop: stop}, nil
 }

@@ -149,14 +149,16 @@ func (c *Checker) Why(p *cluster.Pod, n *cluster.Node) (reason plan.Reason, ok b
 }
 
 // WhyNowhere sums up why p fits on no node other than its own, or says that it does.
-func (c *Checker) WhyNowhere(p *cluster.Pod) plan.Reason {
+func (c *Checker) WhyNowhere(p *cluster.Pod) plan.Reason { return c.nowhereBecause(p, c.Why) }
+
+func (c *Checker) nowhereBecause(p *cluster.Pod, why func(*cluster.Pod, *cluster.Node) (plan.Reason, bool)) plan.Reason {
 	counts := map[string]int{}
 	for _, n := range c.nodes {
 		if n == p.Node {
 			continue
 		}
-		if why, ok := c.Why(p, n); !ok {
-			counts[why.Code]++
+		if reason, ok := why(p, n); !ok {
+			counts[reason.Code]++
 		}
 	}
 	return fitsNowhere(counts)

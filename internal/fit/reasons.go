@@ -52,6 +52,8 @@ func fitsNowhere(counts map[string]int) plan.Reason {
 	words := map[string]string{
 		CodeCordoned: "cordoned", CodeNotSelected: "not selected by the pod", CodeTainted: "with a taint it does not tolerate",
 		CodeRepelled: "kept away by its anti-affinity", CodeNoRoom: "without room",
+		CodeApart: "kept away by its anti-affinity", CodeGuarded: "kept away by the anti-affinity of others", CodeLonely: "without a pod it wants to be near",
+		CodeUneven: "where its spread would break", CodePort: "with its host port in use", CodeVolume: "that its volume can't follow to",
 	}
 	var parts []string
 	total, numbers := 0, plan.Numbers{}
@@ -66,3 +68,39 @@ func fitsNowhere(counts map[string]int) plan.Reason {
 	}
 	return plan.Reason{Code: CodeNowhere, Message: message, Numbers: numbers}
 }
+
+// The codes of the reasons that only Scheduler gives.
+const (
+	CodeApart   = "AntiAffinityDomain"
+	CodeGuarded = "AntiAffinityOfOthers"
+	CodeLonely  = "Affinity"
+	CodeUneven  = "TopologySpread"
+	CodePort    = "HostPort"
+	CodeVolume  = "VolumeNodeAffinity"
+)
+
+func apart(n *cluster.Node, key string) plan.Reason {
+	return plan.Reason{Code: CodeApart, Message: fmt.Sprintf("node %s is in a domain (%s) with a pod that the pod's anti-affinity keeps it away from", n.Name, key)}
+}
+
+func guarded(n *cluster.Node, key string) plan.Reason {
+	return plan.Reason{Code: CodeGuarded, Message: fmt.Sprintf("node %s is in a domain (%s) with a pod whose anti-affinity keeps the pod away", n.Name, key)}
+}
+
+func lonely(n *cluster.Node, key string) plan.Reason {
+	return plan.Reason{Code: CodeLonely, Message: fmt.Sprintf("node %s is in a domain (%s) without a pod that the pod's affinity asks for", n.Name, key)}
+}
+
+func uneven(n *cluster.Node, key, detail string) plan.Reason {
+	return plan.Reason{Code: CodeUneven, Message: fmt.Sprintf("node %s would break the pod's spread over %s: %s", n.Name, key, detail)}
+}
+
+func portInUse(n *cluster.Node, port int32) plan.Reason {
+	return plan.Reason{Code: CodePort, Message: fmt.Sprintf("host port %d is in use on node %s", port, n.Name), Numbers: plan.Numbers{"port": float64(port)}}
+}
+
+func volumeTied(n *cluster.Node, claim string) plan.Reason {
+	return plan.Reason{Code: CodeVolume, Message: fmt.Sprintf("the volume of claim %s can't be used on node %s", claim, n.Name)}
+}
+
+func sortedNames[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

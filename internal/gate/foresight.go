@@ -11,7 +11,7 @@ import (
 // Foresight asks where the replacement of a pod could start, counting the room that the replacements of this cycle's earlier moves
 // will take, so that nothing is evicted that could only come back to where it was, or nowhere.
 type Foresight struct {
-	fit *fit.Checker
+	fit *fit.Scheduler
 }
 
 // NewForesight starts a cycle. Every ready node can receive pods, also those that the policy does not select.
@@ -22,19 +22,19 @@ func NewForesight(view *cluster.View) *Foresight {
 			ready = append(ready, n)
 		}
 	}
-	return &Foresight{fit: fit.NewChecker(view, ready)}
+	return &Foresight{fit: fit.NewScheduler(view, ready)}
 }
 
 // Place returns a node on which a replacement of p could start: one of targets, or, when those are nil, any but its own.
 func (f *Foresight) Place(p *cluster.Pod, targets []*cluster.Node) (*cluster.Node, plan.Reason, bool) {
 	if targets == nil {
-		if n := f.fit.AnyOther(p); n != nil {
+		if n := f.fit.AnyBut(p); n != nil {
 			return n, plan.Reason{}, true
 		}
-		return nil, f.fit.WhyNowhere(p), false
+		return nil, f.fit.NowhereBut(p), false
 	}
 	for _, n := range targets {
-		if n != p.Node && n.Ready && f.fit.Fits(p, n) {
+		if n != p.Node && n.Ready && f.fit.Accepts(p, n) {
 			return n, plan.Reason{}, true
 		}
 	}
@@ -45,10 +45,18 @@ func (f *Foresight) Place(p *cluster.Pod, targets []*cluster.Node) (*cluster.Nod
 func (f *Foresight) noBetter(p *cluster.Pod, targets []*cluster.Node) plan.Reason {
 	message := "no node would be better for it than its own"
 	for _, n := range targets {
-		if why, ok := f.fit.Why(p, n); n != p.Node && !ok {
+		if why, ok := f.fit.Explain(p, n); n != p.Node && !ok {
 			message = fmt.Sprintf("none of the %d nodes that would be better can take it: %s", len(targets), why.Message)
 			break
 		}
 	}
 	return plan.Reason{Code: "NoBetterNode", Message: message, Numbers: plan.Numbers{"targets": float64(len(targets))}}
+}
+
+// Moved is told when p is moved, the view has forgotten it, and a replacement is expected on to (nil: none is).
+func (f *Foresight) Moved(p *cluster.Pod, to *cluster.Node) {
+	f.fit.Left(p)
+	if to != nil {
+		f.fit.Arrived(p, to)
+	}
 }

@@ -22,14 +22,15 @@ type Result struct {
 // Apply carries out the plan on a view of s.
 func Apply(s *cluster.Snapshot, p *plan.Plan) *Result {
 	r := &Result{View: cluster.NewView(s), Landed: map[*cluster.Pod]*cluster.Node{}}
+	w := newScheduler(r.View)
 	var moved []*cluster.Pod
 	for _, m := range p.Moves {
 		if pod := s.Pod(m.Pod.Namespace, m.Pod.Name); pod != nil && pod.UID == m.Pod.UID {
 			r.View.Remove(pod)
+			w.fit.Left(pod)
 			moved = append(moved, pod)
 		}
 	}
-	w := newScheduler(r.View)
 	for _, pod := range moved {
 		r.Landed[pod] = nil
 		if pod.Owner() == nil || pod.Terminal() {
@@ -37,6 +38,7 @@ func Apply(s *cluster.Snapshot, p *plan.Plan) *Result {
 		}
 		if n := w.place(pod); n != nil {
 			r.View.Expect(pod, n)
+			w.fit.Arrived(pod, n)
 			r.Landed[pod] = n
 		}
 	}
@@ -46,7 +48,7 @@ func Apply(s *cluster.Snapshot, p *plan.Plan) *Result {
 // scheduler is a small model of kube-scheduler.
 type scheduler struct {
 	view  *cluster.View
-	fit   *fit.Checker
+	fit   *fit.Scheduler
 	mates map[workload]map[*cluster.Node]int
 }
 
@@ -59,7 +61,7 @@ func newScheduler(v *cluster.View) *scheduler {
 			ready = append(ready, n)
 		}
 	}
-	return &scheduler{view: v, fit: fit.NewChecker(v, ready), mates: map[workload]map[*cluster.Node]int{}}
+	return &scheduler{view: v, fit: fit.NewScheduler(v, ready), mates: map[workload]map[*cluster.Node]int{}}
 }
 
 func (w *scheduler) place(p *cluster.Pod) *cluster.Node {
@@ -67,8 +69,7 @@ func (w *scheduler) place(p *cluster.Pod) *cluster.Node {
 	var best *cluster.Node
 	bestMates, bestUsed := 0, 0.0
 	for _, n := range w.fit.Nodes() {
-		// Evicted means gone: on its former node, too, the replacement needs room.
-		if !w.fit.Fits(p, n) || n == p.Node && !w.fit.HasRoom(p, n) {
+		if !w.fit.Accepts(p, n) {
 			continue
 		}
 		have, used := mates[n], w.usedShare(n)

@@ -1,0 +1,166 @@
+package fit
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+
+	"evenkeel.dev/evenkeel/internal/cluster"
+)
+
+// guard is a required anti-affinity term of pods that run: it keeps the pods it selects out of their domains.
+type guard struct {
+	spec      *cluster.Spec
+	namespace string
+	term      *cluster.Term
+	counts    map[string]int // running pods that carry the term, by domain
+	carriers  *Scheduler
+}
+
+// others reports whether a pod other than p carries the term in that domain.
+func (g *guard) others(p *cluster.Pod, value string) bool {
+	n := g.counts[value]
+	if p.Spec == g.spec && p.Namespace == g.namespace && p.Node != nil && !g.carriers.view.Gone(p) && p.Node.Labels[g.term.TopologyKey] == value {
+		n--
+	}
+	return n > 0
+}
+
+// guardsFor lists the guards that select p.
+func (s *Scheduler) guardsFor(p *cluster.Pod) []*guard {
+	s.buildGuards()
+	var list []*guard
+	for _, g := range s.guards[p.Namespace] {
+		if g.term.Selector.Matches(labels.Set(p.Labels)) {
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+// guardsOf lists the guards that p carries.
+func (s *Scheduler) guardsOf(p *cluster.Pod) []*guard {
+	if len(p.Spec.AntiAffinity) == 0 {
+		return nil
+	}
+	s.buildGuards()
+	var list []*guard
+	for _, ns := range s.guardedBy(p) {
+		for _, g := range s.guards[ns] {
+			if g.spec == p.Spec && g.namespace == p.Namespace && !slices.Contains(list, g) {
+				list = append(list, g)
+			}
+		}
+	}
+	return list
+}
+
+// guardedBy lists the namespaces that p's own terms apply to.
+func (s *Scheduler) guardedBy(p *cluster.Pod) []string {
+	var list []string
+	for i := range p.Spec.AntiAffinity {
+		list = append(list, s.namespacesOf(&p.Spec.AntiAffinity[i], p.Namespace)...)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+func (s *Scheduler) buildGuards() {
+	if s.guards != nil {
+		return
+	}
+	s.guards = map[string][]*guard{}
+	type carrier struct {
+		spec      *cluster.Spec
+		namespace string
+	}
+	made := map[carrier][]*guard{}
+	for _, p := range s.view.Pods {
+		if len(p.Spec.AntiAffinity) == 0 || p.Node == nil || p.Terminal() {
+			continue
+		}
+		key := carrier{p.Spec, p.Namespace}
+		guards, ok := made[key]
+		if !ok {
+			for i := range p.Spec.AntiAffinity {
+				g := &guard{spec: p.Spec, namespace: p.Namespace, term: &p.Spec.AntiAffinity[i], counts: map[string]int{}, carriers: s}
+				guards = append(guards, g)
+				for _, ns := range s.namespacesOf(g.term, p.Namespace) {
+					s.guards[ns] = append(s.guards[ns], g)
+				}
+			}
+			made[key] = guards
+		}
+		if !s.view.Gone(p) {
+			for _, g := range guards {
+				if value, ok := p.Node.Labels[g.term.TopologyKey]; ok {
+					g.counts[value]++
+				}
+			}
+		}
+	}
+}
+
+// portTaken reports whether a host port of p is in use on n by another pod.
+func (s *Scheduler) portTaken(p *cluster.Pod, n *cluster.Node) (int32, bool) {
+	if len(p.Spec.HostPorts) == 0 {
+		return 0, false
+	}
+	taken := func(other *cluster.Pod) (int32, bool) {
+		if other == p || other.Terminal() {
+			return 0, false
+		}
+		for _, want := range p.Spec.HostPorts {
+			for _, have := range other.Spec.HostPorts {
+				if clash(want, have) {
+					return want.Port, true
+				}
+			}
+		}
+		return 0, false
+	}
+	for other := range s.view.PodsOn(n) {
+		if port, ok := taken(other); ok {
+			return port, true
+		}
+	}
+	for _, other := range s.view.Arrivals(n) {
+		if port, ok := taken(other); ok {
+			return port, true
+		}
+	}
+	return 0, false
+}
+
+func clash(a, b cluster.HostPort) bool {
+	any := func(ip string) bool { return ip == "" || ip == "0.0.0.0" || ip == "::" }
+	protocol := func(p corev1.Protocol) corev1.Protocol {
+		if p == "" {
+			return corev1.ProtocolTCP
+		}
+		return p
+	}
+	return a.Port == b.Port && protocol(a.Protocol) == protocol(b.Protocol) && (a.IP == b.IP || any(a.IP) || any(b.IP))
+}
+
+// volumeElsewhere returns a claim of p whose volume can't be used on n.
+func (s *Scheduler) volumeElsewhere(p *cluster.Pod, n *cluster.Node) (string, bool) {
+	for _, name := range p.Claims {
+		claim := s.view.Claims[p.Namespace+"/"+name]
+		if claim == nil || claim.Volume == "" {
+			continue // not known, or still free to be bound where the pod lands
+		}
+		volume := s.view.Volumes[claim.Volume]
+		if volume == nil || volume.Nodes == nil {
+			continue
+		}
+		selector, err := nodeaffinity.NewNodeSelector(volume.Nodes)
+		if err != nil || !selector.Match(n.Object()) {
+			return name, true
+		}
+	}
+	return "", false
+}

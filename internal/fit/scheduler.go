@@ -1,0 +1,189 @@
+package fit
+
+import (
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"evenkeel.dev/evenkeel/internal/cluster"
+	"evenkeel.dev/evenkeel/internal/plan"
+)
+
+// Scheduler asks where a replacement of a pod could start, by the rules of kube-scheduler's filters: everything that [Checker]
+// looks at, and required affinity and anti-affinity in both directions and over whole topology domains, hard topology spread, host ports,
+// and the node affinity of bound volumes. The pod asked about counts as gone.
+//
+// It follows the view: after each View.Remove and View.Expect, Left and Arrived have to be told.
+type Scheduler struct {
+	*Checker
+	byNamespace map[string][]*likePods
+	counters    map[counterKey]*counter
+	// following lists, for each namespace, the counters that pods of it may count in.
+	following map[string][]*counter
+	guards    map[string][]*guard // required anti-affinity of pods that run, by the namespace it applies to
+	built     bool
+}
+
+// likePods are the pods of a namespace with the same labels.
+type likePods struct {
+	labels map[string]string
+	pods   []*cluster.Pod
+}
+
+// NewScheduler returns a scheduler for nodes, which must be nodes of the view.
+func NewScheduler(view *cluster.View, nodes []*cluster.Node) *Scheduler {
+	return &Scheduler{
+		Checker: NewChecker(view, nodes), byNamespace: map[string][]*likePods{}, counters: map[counterKey]*counter{},
+		following: map[string][]*counter{},
+	}
+}
+
+// Accepts reports whether a replacement of p could start on n.
+func (s *Scheduler) Accepts(p *cluster.Pod, n *cluster.Node) bool {
+	if !s.allowed(s.placement(p), p, n) || !s.roomAfter(p, n) {
+		return false
+	}
+	_, ok := s.whyNot(p, n)
+	return ok
+}
+
+// AnyBut returns a node other than the pod's own that accepts it, or nil.
+func (s *Scheduler) AnyBut(p *cluster.Pod) *cluster.Node {
+	if !s.constrained(p) {
+		return s.AnyOther(p)
+	}
+	pl := s.placement(p)
+	for i := range s.nodes {
+		at := (pl.hint + i) % len(s.nodes)
+		if n := s.nodes[at]; n != p.Node && s.Accepts(p, n) {
+			pl.hint = at
+			return n
+		}
+	}
+	return nil
+}
+
+// Explain says what keeps a replacement of p off n.
+func (s *Scheduler) Explain(p *cluster.Pod, n *cluster.Node) (plan.Reason, bool) {
+	if why, ok := s.Why(p, n); !ok && why.Code != CodeRepelled {
+		return why, false
+	}
+	return s.whyNot(p, n)
+}
+
+// NowhereBut sums up why no node other than its own accepts p.
+func (s *Scheduler) NowhereBut(p *cluster.Pod) plan.Reason { return s.nowhereBecause(p, s.Explain) }
+
+// constrained reports whether anything beyond placement and room matters to the pod.
+func (s *Scheduler) constrained(p *cluster.Pod) bool {
+	spec := p.Spec
+	if len(spec.AntiAffinity) > 0 || len(spec.Affinity) > 0 || len(spec.HostPorts) > 0 || len(p.Claims) > 0 {
+		return true
+	}
+	for i := range spec.TopologySpread {
+		if hard(&spec.TopologySpread[i]) {
+			return true
+		}
+	}
+	return len(s.guardsFor(p)) > 0
+}
+
+// whyNot applies the rules that Checker does not have.
+func (s *Scheduler) whyNot(p *cluster.Pod, n *cluster.Node) (plan.Reason, bool) {
+	for i := range p.Spec.AntiAffinity {
+		if t := &p.Spec.AntiAffinity[i]; s.besides(p, n, t) > 0 {
+			return apart(n, t.TopologyKey), false
+		}
+	}
+	for _, g := range s.guardsFor(p) {
+		if value, ok := n.Labels[g.term.TopologyKey]; ok && g.others(p, value) {
+			return guarded(n, g.term.TopologyKey), false
+		}
+	}
+	for i := range p.Spec.Affinity {
+		if t := &p.Spec.Affinity[i]; !s.near(p, n, t) {
+			return lonely(n, t.TopologyKey), false
+		}
+	}
+	for i := range p.Spec.TopologySpread {
+		if c := &p.Spec.TopologySpread[i]; hard(c) {
+			if why, ok := s.evenOn(p, n, c); !ok {
+				return why, false
+			}
+		}
+	}
+	if port, taken := s.portTaken(p, n); taken {
+		return portInUse(n, port), false
+	}
+	if claim, bad := s.volumeElsewhere(p, n); bad {
+		return volumeTied(n, claim), false
+	}
+	return plan.Reason{}, true
+}
+
+// roomAfter is room for p, counting what it takes now as free if it is on n.
+func (s *Scheduler) roomAfter(p *cluster.Pod, n *cluster.Node) bool {
+	return p.Node == n && !s.view.Gone(p) || s.HasRoom(p, n)
+}
+
+// like returns the pods of a namespace, grouped by labels.
+func (s *Scheduler) like(namespace string) []*likePods {
+	if !s.built {
+		s.group()
+	}
+	return s.byNamespace[namespace]
+}
+
+func (s *Scheduler) group() {
+	s.built = true
+	groups := map[string]map[uintptr]*likePods{}
+	for _, p := range s.view.Pods {
+		if p.Node == nil || p.Terminal() {
+			continue
+		}
+		of := groups[p.Namespace]
+		if of == nil {
+			of = map[uintptr]*likePods{}
+			groups[p.Namespace] = of
+		}
+		id := reflect.ValueOf(p.Labels).Pointer() // equal labels are one map: see cluster.Converter
+		g := of[id]
+		if g == nil {
+			g = &likePods{labels: p.Labels}
+			of[id] = g
+			s.byNamespace[p.Namespace] = append(s.byNamespace[p.Namespace], g)
+		}
+		g.pods = append(g.pods, p)
+	}
+}
+
+// Left is told when p has been removed from the view.
+func (s *Scheduler) Left(p *cluster.Pod) {
+	if p.Node == nil || p.Terminal() {
+		return
+	}
+	for _, c := range s.following[p.Namespace] {
+		if !(c.staying && p.Deleting) && c.selector.Matches(labels.Set(p.Labels)) {
+			c.add(p.Node, -1)
+		}
+	}
+	s.guard(p, p.Node, -1)
+}
+
+// Arrived is told when a replacement of p is expected on n.
+func (s *Scheduler) Arrived(p *cluster.Pod, n *cluster.Node) {
+	for _, c := range s.following[p.Namespace] {
+		if c.selector.Matches(labels.Set(p.Labels)) {
+			c.add(n, 1)
+		}
+	}
+	s.guard(p, n, 1)
+}
+
+func (s *Scheduler) guard(p *cluster.Pod, n *cluster.Node, by int) {
+	for _, g := range s.guardsOf(p) {
+		if value, ok := n.Labels[g.term.TopologyKey]; ok {
+			g.counts[value] += by
+		}
+	}
+}
