@@ -10,13 +10,15 @@ type Document struct {
 	// NodeSelector is a label selector that chooses the nodes that strategies
 	// look at; empty means all.
 	NodeSelector *string `json:"nodeSelector,omitempty"`
-	// MaxNoOfPodsToEvictPerNode, PerNamespace and Total cap the evictions of one
-	// cycle. Absent means no limit, 0 means that nothing is evicted.
-	MaxNoOfPodsToEvictPerNode      *uint `json:"maxNoOfPodsToEvictPerNode,omitempty"`
+	// MaxNoOfPodsToEvictPerNode caps the evictions from one node in one cycle. nil
+	// means no limit, 0 that nothing is evicted.
+	MaxNoOfPodsToEvictPerNode *uint `json:"maxNoOfPodsToEvictPerNode,omitempty"`
+	// MaxNoOfPodsToEvictPerNamespace caps the evictions in one namespace likewise.
 	MaxNoOfPodsToEvictPerNamespace *uint `json:"maxNoOfPodsToEvictPerNamespace,omitempty"`
-	MaxNoOfPodsToEvictTotal        *uint `json:"maxNoOfPodsToEvictTotal,omitempty"`
-	// GracePeriodSeconds replaces the grace period of evicted pods; absent means
-	// the pod's own.
+	// MaxNoOfPodsToEvictTotal caps all evictions of one cycle likewise.
+	MaxNoOfPodsToEvictTotal *uint `json:"maxNoOfPodsToEvictTotal,omitempty"`
+	// GracePeriodSeconds replaces the grace period of evicted pods; nil means the
+	// pod's own. Not negative.
 	GracePeriodSeconds *int64 `json:"gracePeriodSeconds,omitempty"`
 	// EvictionFailureEventNotification makes refused evictions Events too.
 	EvictionFailureEventNotification *bool `json:"evictionFailureEventNotification,omitempty"`

@@ -32,7 +32,7 @@ type EvictorArgs struct {
 	LabelSelector *metav1.LabelSelector `json:"labelSelector,omitempty"`
 	// NamespaceLabelSelector limits evictions to pods of namespaces that match.
 	NamespaceLabelSelector *metav1.LabelSelector `json:"namespaceLabelSelector,omitempty"`
-	// PriorityThreshold is the priority from which on pods stay.
+	// PriorityThreshold is the priority from which on pods stay; by value or name.
 	PriorityThreshold *PriorityThreshold `json:"priorityThreshold,omitempty"`
 	// NodeFit evicts only pods that fit another node.
 	NodeFit bool `json:"nodeFit,omitempty"`
@@ -40,18 +40,25 @@ type EvictorArgs struct {
 	MinReplicas uint `json:"minReplicas,omitempty"`
 	// MinPodAge leaves alone pods that started less long ago.
 	MinPodAge *metav1.Duration `json:"minPodAge,omitempty"`
-	// NoEvictionPolicy is NoEvictionPreferred, NoEvictionMandatory or empty.
+	// NoEvictionPolicy says what the annotation
+	// descheduler.alpha.kubernetes.io/prefer-no-eviction does: NoEvictionPreferred
+	// (pods that have it go last, also if empty) or NoEvictionMandatory (they stay).
 	NoEvictionPolicy string `json:"noEvictionPolicy,omitempty"`
 	// PodProtections switch protections on and off. They exclude the old switches.
 	PodProtections PodProtections `json:"podProtections,omitzero"`
 
-	// The old switches.
-	EvictLocalStoragePods   bool `json:"evictLocalStoragePods,omitempty"`
-	EvictDaemonSetPods      bool `json:"evictDaemonSetPods,omitempty"`
+	// EvictLocalStoragePods is the old way to disable PodsWithLocalStorage.
+	EvictLocalStoragePods bool `json:"evictLocalStoragePods,omitempty"`
+	// EvictDaemonSetPods is the old way to disable DaemonSetPods.
+	EvictDaemonSetPods bool `json:"evictDaemonSetPods,omitempty"`
+	// EvictSystemCriticalPods is the old way to disable SystemCriticalPods.
 	EvictSystemCriticalPods bool `json:"evictSystemCriticalPods,omitempty"`
-	IgnorePvcPods           bool `json:"ignorePvcPods,omitempty"`
-	IgnorePodsWithoutPDB    bool `json:"ignorePodsWithoutPDB,omitempty"`
-	EvictFailedBarePods     bool `json:"evictFailedBarePods,omitempty"`
+	// IgnorePvcPods is the old way to enable PodsWithPVC.
+	IgnorePvcPods bool `json:"ignorePvcPods,omitempty"`
+	// IgnorePodsWithoutPDB is the old way to enable PodsWithoutPDB.
+	IgnorePodsWithoutPDB bool `json:"ignorePodsWithoutPDB,omitempty"`
+	// EvictFailedBarePods is the old way to disable FailedBarePods.
+	EvictFailedBarePods bool `json:"evictFailedBarePods,omitempty"`
 }
 
 // PriorityThreshold is a priority, given as a number or as the name of a

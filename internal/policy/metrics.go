@@ -12,6 +12,7 @@ import (
 // MetricsCollector switches on the metrics.k8s.io API, deprecated in favour of a
 // MetricsProvider.
 type MetricsCollector struct {
+	// Enabled excludes every MetricsProvider.
 	Enabled bool `json:"enabled,omitempty"`
 }
 
@@ -28,21 +29,23 @@ type MetricsProvider struct {
 type Prometheus struct {
 	// URL is the base URL of the server. Required.
 	URL string `json:"url,omitempty"`
-	// AuthToken is where the bearer token is; absent means the token of the
+	// AuthToken is where the bearer token is; nil means the token of the
 	// service account that the program runs with.
 	AuthToken *AuthToken `json:"authToken,omitempty"`
 }
 
 // AuthToken points at a bearer token.
 type AuthToken struct {
-	// SecretReference is required.
+	// SecretReference names the Secret. Required.
 	SecretReference *SecretReference `json:"secretReference,omitempty"`
 }
 
 // SecretReference names a Secret that holds a token. Both fields are required.
 type SecretReference struct {
+	// Namespace is where the Secret is. Required.
 	Namespace string `json:"namespace,omitempty"`
-	Name      string `json:"name,omitempty"`
+	// Name is what the Secret is called. Required.
+	Name string `json:"name,omitempty"`
 }
 
 func validateMetrics(path *field.Path, doc *Document) field.ErrorList {

@@ -42,6 +42,7 @@ type PodProtections struct {
 
 // ProtectionsConfig refines protections.
 type ProtectionsConfig struct {
+	// PodsWithPVC narrows down the protection of that name.
 	PodsWithPVC *PVCProtection `json:"PodsWithPVC,omitempty"`
 }
 
@@ -54,6 +55,7 @@ type PVCProtection struct {
 
 // ProtectedStorageClass names a storage class.
 type ProtectedStorageClass struct {
+	// Name must not be empty.
 	Name string `json:"name,omitempty"`
 }
 

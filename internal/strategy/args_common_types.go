@@ -12,7 +12,9 @@ import (
 // Namespaces names the namespaces a strategy works in (Include) or stays out
 // of (Exclude). At most one of the lists may have entries; none means all.
 type Namespaces struct {
+	// Include lists the only namespaces to work in; empty means all.
 	Include []string `json:"include,omitempty"`
+	// Exclude lists the namespaces to stay out of. Not together with Include.
 	Exclude []string `json:"exclude,omitempty"`
 }
 
@@ -20,7 +22,9 @@ type Namespaces struct {
 // owner of an included kind, or pods with none of an excluded kind. At most one
 // of the lists may have entries.
 type OwnerKinds struct {
+	// Include passes pods with at least one owner of these kinds.
 	Include []string `json:"include,omitempty"`
+	// Exclude passes pods with no owner of these kinds. Not together with Include.
 	Exclude []string `json:"exclude,omitempty"`
 }
 

@@ -18,7 +18,8 @@ type HighNodeUtilizationArgs struct {
 	NumberOfNodes int `json:"numberOfNodes,omitempty"`
 	// EvictionModes narrow down which pods may be evicted.
 	EvictionModes []EvictionMode `json:"evictionModes,omitempty"`
-	// EvictableNamespaces keeps namespaces' pods where they are; only Exclude.
+	// EvictableNamespaces keeps pods of namespaces where they are: nothing can be
+	// included here, only excluded.
 	EvictableNamespaces *Namespaces `json:"evictableNamespaces,omitempty"`
 }
 

@@ -33,7 +33,8 @@ type LowNodeUtilizationArgs struct {
 	// MetricsUtilization makes the strategy look at measurements instead of
 	// requests.
 	MetricsUtilization *MetricsUtilization `json:"metricsUtilization,omitempty"`
-	// EvictableNamespaces keeps namespaces' pods where they are; only Exclude.
+	// EvictableNamespaces keeps pods of namespaces where they are: nothing can be
+	// included here, only excluded.
 	EvictableNamespaces *Namespaces `json:"evictableNamespaces,omitempty"`
 	// EvictionLimits caps what this strategy evicts.
 	EvictionLimits *EvictionLimits `json:"evictionLimits,omitempty"`

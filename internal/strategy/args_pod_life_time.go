@@ -34,8 +34,11 @@ type PodLifeTimeArgs struct {
 // PodConditionFilter matches a pod condition by every field that is set; at
 // least one has to be.
 type PodConditionFilter struct {
-	Type   string `json:"type,omitempty"`
+	// Type is the condition's type, such as "Ready".
+	Type string `json:"type,omitempty"`
+	// Status is the condition's status: "True", "False" or "Unknown".
 	Status string `json:"status,omitempty"`
+	// Reason is the condition's reason.
 	Reason string `json:"reason,omitempty"`
 	// MinTimeSinceLastTransitionSeconds asks that the condition has been as it
 	// is for at least this long.

@@ -18,8 +18,8 @@ type RemovePodsViolatingNodeTaintsArgs struct {
 	IncludePreferNoSchedule bool `json:"includePreferNoSchedule,omitempty"`
 	// ExcludedTaints are ignored. They exclude IncludedTaints.
 	ExcludedTaints []string `json:"excludedTaints,omitempty"`
-	// IncludedTaints are the only ones looked at. A pointer, because no list
-	// (nil) means every taint and a list without entries means none.
+	// IncludedTaints are the only ones looked at; nil means every taint, and a
+	// list without entries means none.
 	IncludedTaints *[]string `json:"includedTaints,omitempty"`
 }
 
