@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"runtime"
 	"time"
@@ -21,7 +22,7 @@ const (
 
 const (
 	protobuf = "application/vnd.kubernetes.protobuf"
-	json     = "application/json"
+	jsonType = "application/json"
 )
 
 // Connection says how to reach an API server.
@@ -52,7 +53,7 @@ func (c Connection) Connect() (*Client, error) {
 		return nil, err
 	}
 	config.ContentType = protobuf
-	config.AcceptContentTypes = protobuf + "," + json
+	config.AcceptContentTypes = protobuf + "," + jsonType
 	if c.UserAgent != "" {
 		config.UserAgent = fmt.Sprintf("%s (%s/%s)", c.UserAgent, runtime.GOOS, runtime.GOARCH)
 	}
@@ -99,11 +100,11 @@ func (c *Client) ServerVersion(ctx context.Context) (*version.Info, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	info := &version.Info{}
-	body, err := c.Read.Discovery().RESTClient().Get().AbsPath("/version").SetHeader("Accept", json).Do(ctx).Raw()
+	body, err := c.Read.Discovery().RESTClient().Get().AbsPath("/version").SetHeader("Accept", jsonType).Do(ctx).Raw()
 	if err != nil {
 		return nil, fmt.Errorf("ask %s for its version: %w", c.Config.Host, err)
 	}
-	if err := decodeJSON(body, info); err != nil {
+	if err := json.Unmarshal(body, info); err != nil {
 		return nil, fmt.Errorf("ask %s for its version: the answer is not a Kubernetes version: %w", c.Config.Host, err)
 	}
 	return info, nil
@@ -113,14 +114,14 @@ func (c *Client) ServerVersion(ctx context.Context) (*version.Info, error) {
 func (c *Client) CheckEviction(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	body, err := c.Read.Discovery().RESTClient().Get().AbsPath("/api/v1").SetHeader("Accept", json).Do(ctx).Raw()
+	body, err := c.Read.Discovery().RESTClient().Get().AbsPath("/api/v1").SetHeader("Accept", jsonType).Do(ctx).Raw()
 	if err != nil {
 		return fmt.Errorf("ask %s what it offers: %w", c.Config.Host, err)
 	}
 	var list struct {
 		Resources []struct{ Name, Group, Version, Kind string }
 	}
-	if err := decodeJSON(body, &list); err != nil {
+	if err := json.Unmarshal(body, &list); err != nil {
 		return fmt.Errorf("ask %s what it offers: %w", c.Config.Host, err)
 	}
 	for _, r := range list.Resources {

@@ -2,7 +2,6 @@ package kube
 
 import (
 	"context"
-	stdjson "encoding/json"
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -150,5 +149,3 @@ func has(missing []Kind) cluster.Has {
 		Workloads:       looked("replicasets", "deployments", "statefulsets", "daemonsets", "replicationcontrollers", "jobs"),
 	}
 }
-
-func decodeJSON(body []byte, into any) error { return stdjson.Unmarshal(body, into) }

@@ -1,0 +1,113 @@
+package kube
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metricsapi "k8s.io/metrics/pkg/apis/metrics/v1beta1"
+	metrics "k8s.io/metrics/pkg/client/clientset/versioned/typed/metrics/v1beta1"
+
+	"evenkeel.dev/evenkeel/internal/cluster"
+)
+
+const usageTimeout = time.Minute
+
+// KubernetesMetrics reads the metrics.k8s.io API: one list of nodes, one of pods. When a list can't be had, that is a problem of
+// the usage and not an error: strategies that do not need it go on.
+func KubernetesMetrics(client *Client) UsageFunc {
+	return func(ctx context.Context, resources *cluster.Resources, nodes []*cluster.NodeInfo) (cluster.Usage, error) {
+		ctx, cancel := context.WithTimeout(ctx, usageTimeout)
+		defer cancel()
+		var usage cluster.Usage
+		api, err := metrics.NewForConfig(client.Config)
+		if err != nil {
+			return usage, fmt.Errorf("KubernetesMetrics: %w", err)
+		}
+		measured, err := api.NodeMetricses().List(ctx, metav1.ListOptions{})
+		if err != nil {
+			usage.Problems = append(usage.Problems, metricsProblem("nodes", err))
+			return usage, nil
+		}
+		usage.Nodes = nodeUsage(resources, measured.Items)
+		usage.Problems = append(usage.Problems, unmeasured("KubernetesMetrics", nodes, func(name string) bool { return usage.Nodes[name] != nil })...)
+
+		pods, err := api.PodMetricses(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			usage.Problems = append(usage.Problems, metricsProblem("pods", err))
+			return usage, nil
+		}
+		usage.Pods = podUsage(resources, pods.Items)
+		return usage, nil
+	}
+}
+
+func metricsProblem(what string, err error) string {
+	return fmt.Sprintf("KubernetesMetrics: list %s.metrics.k8s.io: %v; is metrics-server installed, and are the verbs get and list granted?", what, err)
+}
+
+func nodeUsage(resources *cluster.Resources, items []metricsapi.NodeMetrics) map[string]cluster.Amounts {
+	usage := make(map[string]cluster.Amounts, len(items))
+	for i := range items {
+		usage[items[i].Name] = resources.Amounts(items[i].Usage)
+	}
+	return usage
+}
+
+func podUsage(resources *cluster.Resources, items []metricsapi.PodMetrics) map[string]cluster.Amounts {
+	usage := make(map[string]cluster.Amounts, len(items))
+	for i := range items {
+		if len(items[i].Containers) == 0 {
+			continue // nothing was measured; zero would be a measurement
+		}
+		sum := corev1.ResourceList{}
+		for _, c := range items[i].Containers {
+			for name, q := range c.Usage {
+				total := sum[name]
+				total.Add(q)
+				sum[name] = total
+			}
+		}
+		usage[items[i].Namespace+"/"+items[i].Name] = resources.Amounts(sum)
+	}
+	return usage
+}
+
+// unmeasured names the nodes that were not measured.
+func unmeasured(source string, nodes []*cluster.NodeInfo, measured func(name string) bool) []string {
+	var problems []string
+	for _, n := range nodes {
+		if !measured(n.Name) {
+			problems = append(problems, fmt.Sprintf("%s: there is no measurement of node %s", source, n.Name))
+		}
+	}
+	slices.Sort(problems)
+	return problems
+}
+
+// Together measures with several functions. What one of them found does not replace what another found.
+func Together(functions ...UsageFunc) UsageFunc {
+	return func(ctx context.Context, resources *cluster.Resources, nodes []*cluster.NodeInfo) (cluster.Usage, error) {
+		var all cluster.Usage
+		for _, f := range functions {
+			u, err := f(ctx, resources, nodes)
+			if err != nil {
+				return all, err
+			}
+			if u.Nodes != nil {
+				all.Nodes = u.Nodes
+			}
+			if u.Pods != nil {
+				all.Pods = u.Pods
+			}
+			if u.Query != nil {
+				all.Query = u.Query
+			}
+			all.Problems = append(all.Problems, u.Problems...)
+		}
+		return all, nil
+	}
+}

@@ -1,0 +1,260 @@
+package kube
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"evenkeel.dev/evenkeel/internal/cluster"
+)
+
+// tokenKey is where the descheduler keeps the bearer token in a Secret.
+const tokenKey = "prometheusAuthToken"
+
+const (
+	tokenFile = "/var/run/secrets/kubernetes.io/serviceaccount/token"
+	maxAnswer = 64 << 20 // bytes
+)
+
+// caFiles are trusted beside the system's authorities: the cluster's own, and OpenShift's for services.
+func caFiles() []string {
+	const dir = "/var/run/secrets/kubernetes.io/serviceaccount/"
+	return []string{dir + "ca.crt", dir + "service-ca.crt"}
+}
+
+// Token gives the bearer token, anew for each request: tokens are rotated. Empty: none.
+type Token func(ctx context.Context) (string, error)
+
+// SecretToken reads the token from a Secret.
+func SecretToken(client *Client, namespace, name string) Token {
+	return func(ctx context.Context) (string, error) {
+		secret, err := client.Read.CoreV1().Secrets(namespace).Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return "", fmt.Errorf("read the token from Secret %s/%s: %w", namespace, name, err)
+		}
+		token := strings.TrimSpace(string(secret.Data[tokenKey]))
+		if token == "" {
+			return "", fmt.Errorf("read the token from Secret %s/%s: it has no key %q", namespace, name, tokenKey)
+		}
+		return token, nil
+	}
+}
+
+// ServiceAccountToken reads the token of the pod's service account; outside a cluster there is none.
+func ServiceAccountToken(context.Context) (string, error) {
+	data, err := os.ReadFile(tokenFile)
+	if errors.Is(err, os.ErrNotExist) {
+		return "", nil
+	}
+	return strings.TrimSpace(string(data)), err
+}
+
+// Prometheus asks a Prometheus server one instant query. The answer is a vector with a value between 0 and 1 for each node, whose name is
+// in the label "instance". Like [KubernetesMetrics] it reports what goes wrong as a problem of the usage.
+type Prometheus struct {
+	URL   string
+	Query string
+	Token Token // nil: none
+	// Client, when set, makes the requests; otherwise one that trusts the system's and the cluster's authorities.
+	Client *http.Client
+}
+
+// Usage implements [UsageFunc].
+func (p *Prometheus) Usage(ctx context.Context, _ *cluster.Resources, nodes []*cluster.NodeInfo) (cluster.Usage, error) {
+	ctx, cancel := context.WithTimeout(ctx, usageTimeout)
+	defer cancel()
+	samples, err := p.ask(ctx)
+	if err != nil {
+		return cluster.Usage{Problems: []string{fmt.Sprintf("Prometheus %s: %v", redacted(p.URL), err)}}, nil
+	}
+	query, problems := byNode(samples, nodes)
+	problems = append(problems, unmeasured("Prometheus", nodes, func(name string) bool {
+		_, ok := query[name]
+		return ok
+	})...)
+	return cluster.Usage{Query: query, Problems: problems}, nil
+}
+
+// sample is one element of a vector.
+type sample struct {
+	Metric map[string]string  `json:"metric"`
+	Value  [2]json.RawMessage `json:"value"` // time, and the value in quotes
+}
+
+// byNode picks a value for each node. A node with two values, and a value that is no share, count as not measured.
+func byNode(samples []sample, nodes []*cluster.NodeInfo) (map[string]float64, []string) {
+	known := make(map[string]bool, len(nodes))
+	for _, n := range nodes {
+		known[n.Name] = true
+	}
+	values, bad := map[string]float64{}, map[string]bool{}
+	var problems []string
+	foreign := 0
+	for _, s := range samples {
+		name := s.Metric["instance"]
+		if !known[name] {
+			foreign++
+			continue
+		}
+		if _, twice := values[name]; twice {
+			problems = append(problems, fmt.Sprintf("Prometheus: the query gives several values for node %s; aggregate it by the label instance", name))
+			bad[name] = true
+			continue
+		}
+		v, err := s.value()
+		if err != nil {
+			problems = append(problems, fmt.Sprintf("Prometheus: node %s: %v", name, err))
+			bad[name] = true
+		}
+		values[name] = v
+	}
+	for name := range bad {
+		delete(values, name)
+	}
+	if foreign > 0 {
+		problems = append(problems, fmt.Sprintf("Prometheus: the label instance of %d values is not the name of a node", foreign))
+	}
+	return values, problems
+}
+
+func (s *sample) value() (float64, error) {
+	var text string
+	if err := json.Unmarshal(s.Value[1], &text); err != nil {
+		return 0, fmt.Errorf("the value %s is not a number in quotes", s.Value[1])
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsNaN(v) || v < 0 || v > 1 {
+		return 0, fmt.Errorf("the value %s is not between 0 and 1", text)
+	}
+	return v, nil
+}
+
+func (p *Prometheus) ask(ctx context.Context) ([]sample, error) {
+	endpoint, err := url.Parse(p.URL)
+	if err != nil {
+		return nil, err
+	}
+	endpoint = endpoint.JoinPath("api", "v1", "query")
+	form := url.Values{"query": {p.Query}, "timeout": {usageTimeout.String()}}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint.String(), strings.NewReader(form.Encode()))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	if err := p.authorize(ctx, request); err != nil {
+		return nil, err
+	}
+	client := p.Client
+	if client == nil {
+		if client, err = trusting(caFiles()); err != nil {
+			return nil, err
+		}
+		defer client.CloseIdleConnections()
+	}
+	answer, err := client.Do(request)
+	if err != nil {
+		return nil, withoutURL(err)
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
+	if err != nil {
+		return nil, fmt.Errorf("read the answer: %w", err)
+	}
+	return vector(answer.StatusCode, body)
+}
+
+func (p *Prometheus) authorize(ctx context.Context, r *http.Request) error {
+	if p.Token == nil {
+		return nil
+	}
+	token, err := p.Token(ctx)
+	if err == nil && token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	return err
+}
+
+// vector takes the samples out of an answer; see https://prometheus.io/docs/prometheus/latest/querying/api/.
+func vector(code int, body []byte) ([]sample, error) {
+	var answer struct {
+		Status string `json:"status"`
+		Error  string `json:"error"`
+		Data   struct {
+			ResultType string          `json:"resultType"`
+			Result     json.RawMessage `json:"result"`
+		} `json:"data"`
+	}
+	err := json.Unmarshal(body, &answer)
+	switch {
+	case err == nil && answer.Error != "":
+		return nil, fmt.Errorf("HTTP status %d: %s", code, answer.Error)
+	case code != http.StatusOK:
+		return nil, fmt.Errorf("HTTP status %d", code)
+	case err != nil:
+		return nil, fmt.Errorf("the answer is not that of a Prometheus query: %w", err)
+	case answer.Status != "success" || answer.Data.ResultType != "vector":
+		return nil, fmt.Errorf("the answer is a %q with status %q, expected a vector with status success", answer.Data.ResultType, answer.Status)
+	}
+	var samples []sample
+	if err := json.Unmarshal(answer.Data.Result, &samples); err != nil {
+		return nil, fmt.Errorf("the vector can't be read: %w", err)
+	}
+	return samples, nil
+}
+
+// trusting returns a client for one exchange.
+func trusting(files []string) (*http.Client, error) {
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		return nil, fmt.Errorf("read the system's certificate authorities: %w", err)
+	}
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read certificate authorities: %w", err)
+		}
+		pool.AppendCertsFromPEM(data)
+	}
+	return &http.Client{
+		Transport: &http.Transport{
+			Proxy:               http.ProxyFromEnvironment,
+			TLSClientConfig:     &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12},
+			TLSHandshakeTimeout: 10 * time.Second,
+		},
+		// A token is for the server that was named, not for where that one points to.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}, nil
+}
+
+// withoutURL drops the address from an error of the HTTP client: it may hold a password, and is told already.
+func withoutURL(err error) error {
+	var e *url.Error
+	if errors.As(err, &e) {
+		return e.Err
+	}
+	return err
+}
+
+func redacted(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "(its URL can't be read)"
+	}
+	return u.Redacted()
+}
