@@ -15,11 +15,6 @@ import (
 
 func newDescheduleCommand(Streams) *cobra.Command { return &cobra.Command{Use: "deschedule"} }
 func newDescheduler(Streams) *cobra.Command       { return &cobra.Command{Use: "descheduler"} }
-func newSnapshotCommand(Streams) *cobra.Command   { return &cobra.Command{Use: "snapshot"} }
-
-func readSnapshotFiles(Streams, []string, time.Time) (*cluster.Snapshot, error) {
-	return nil, errors.New("snapshot files can't be read yet")
-}
 
 func readLiveCluster(context.Context, Streams, string, *policy.Policy, time.Time) (*cluster.Snapshot, error) {
 	return nil, errors.New("live clusters can't be read yet")

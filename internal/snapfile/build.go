@@ -29,7 +29,9 @@ type builder struct {
 	kinds  map[typeName]kind
 	conv   *cluster.Converter
 	parser parser
-	pod    corev1.Pod // the one that is being converted; the converter keeps no reference to it
+	// each, when set, is handed the objects of kinds that are read, in place of converting them.
+	each func(t typeName, raw []byte) error
+	pod  corev1.Pod // the one that is being converted; the converter keeps no reference to it
 
 	parts      cluster.Parts
 	nodePlaces []place // of parts.Nodes
@@ -62,6 +64,10 @@ func (b *builder) object(t typeName, raw []byte, at place) error {
 	}
 	k, known := b.kinds[t]
 	switch {
+	case t == headerType() && b.each != nil:
+		return nil
+	case known && b.each != nil:
+		return b.each(t, raw)
 	case t == headerType():
 		return b.readHeader(raw, at)
 	case t.kind == "" || t.apiVersion == "" || !known:

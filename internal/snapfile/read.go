@@ -3,6 +3,8 @@ package snapfile
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,7 +38,8 @@ type Report struct {
 	Objects int      // the unused ones included
 	Unused  int      // of kinds that no decision needs
 	Time    TimeSource
-	Header  *Header // nil when there is none
+	Kinds   []string // those that were looked at, be it that there are no objects of some
+	Header  *Header  // nil when there is none
 }
 
 // Read reads a snapshot from files, directories (the files in them whose names end with .json, .yaml, .yml or .gz) and, for
@@ -57,7 +60,7 @@ func Read(paths []string, o Options) (*cluster.Snapshot, *Report, error) {
 
 // finish assembles what was read.
 func (b *builder) finish(now time.Time) (*cluster.Snapshot, *Report, error) {
-	report := &Report{Header: b.header}
+	report := &Report{Header: b.header, Kinds: slices.Sorted(maps.Keys(b.listed))}
 	for _, f := range b.files {
 		report.Files = append(report.Files, f.name)
 	}

@@ -1,0 +1,19 @@
+package cli
+
+import (
+	"fmt"
+	"time"
+
+	"evenkeel.dev/evenkeel/internal/cluster"
+	"evenkeel.dev/evenkeel/internal/snapfile"
+)
+
+// readSnapshotFiles reads a cluster from files and directories, and from standard input for "-". Now, unless it is zero, stands for the
+// time the snapshot was taken.
+func readSnapshotFiles(streams Streams, paths []string, now time.Time) (*cluster.Snapshot, error) {
+	s, _, err := snapfile.Read(paths, snapfile.Options{Now: now, Stdin: streams.In})
+	if err != nil {
+		return nil, fmt.Errorf("read snapshot: %w", err)
+	}
+	return s, nil
+}
