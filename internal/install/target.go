@@ -39,6 +39,9 @@ func (t Target) PluginPath() string { return filepath.Join(t.BinDir, t.Plugin) }
 // OriginalPath is where the original waits to be called by the stand-in.
 func (t Target) OriginalPath() string { return filepath.Join(t.sub(), t.Plugin) }
 
+// OriginalDir is the folder of the originals and of the stand-in's own files.
+func (t Target) OriginalDir() string { return t.sub() }
+
 func (t Target) sub() string         { return filepath.Join(t.BinDir, t.SubDir) }
 func (t Target) work() string        { return filepath.Join(t.sub(), "install") }
 func (t Target) nextPath() string    { return filepath.Join(t.work(), t.Plugin+".next") }

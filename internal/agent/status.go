@@ -1,0 +1,85 @@
+package agent
+
+import (
+	"sort"
+	"time"
+
+	"evenkeel.dev/evenkeel/internal/install"
+	"evenkeel.dev/evenkeel/internal/pace"
+)
+
+// Status is what an agent says of itself.
+type Status struct {
+	Version string    `json:"version"`
+	Node    string    `json:"node,omitempty"`
+	Started time.Time `json:"started"`
+	// Ready is true once pods can be bound to this node without a stampede: all
+	// Conditions hold.
+	Ready      bool       `json:"ready"`
+	Conditions Conditions `json:"conditions"`
+	Pods       PodsStatus `json:"pods"`
+	// Queue is who starts and who waits.
+	Queue pace.Snapshot `json:"queue"`
+	// Connections of executables, waiting or running.
+	Connections int `json:"connections"`
+	// Install is what is installed; nil for an agent that installs nothing.
+	Install *install.Status `json:"install,omitempty"`
+	// Problems are what an operator should know, [] when all is well.
+	Problems []string `json:"problems"`
+}
+
+// Conditions make up readiness. An agent that installs nothing counts as
+// installed and tested.
+type Conditions struct {
+	Installed bool `json:"installed"` // the stand-in is in place
+	Tested    bool `json:"tested"`    // called by the plugin's path it reached its original and this agent
+	Listening bool `json:"listening"` // on its socket
+	Synced    bool `json:"synced"`    // every pod of the node is known
+}
+
+func (c Conditions) ready() bool { return c.Installed && c.Tested && c.Listening && c.Synced }
+
+// PodsStatus is where the agent's knowledge of pods comes from.
+type PodsStatus struct {
+	Source string `json:"source"` // "kubernetes" or a folder
+	Known  int    `json:"known"`
+}
+
+// status collects a Status, for HTTP handlers. Only with files are the installed
+// files looked at, which means reading them whole.
+func (a *Agent) status(files bool) (Status, bool) {
+	s := Status{
+		Version: version(), Node: a.options.Node, Started: a.started,
+		Conditions: Conditions{Installed: true, Tested: true, Listening: a.listening.Load()},
+		Pods:       PodsStatus{Source: a.options.sourceName()},
+		Problems:   a.problems.list(),
+	}
+	alive := a.loop.ask(func(now time.Time) {
+		s.Queue = a.loop.queue.Snapshot()
+		s.Connections = len(a.loop.sessions)
+		s.Conditions.Synced = a.loop.pods.synced
+		s.Pods.Known = len(a.loop.pods.pods)
+		s.Problems = append(s.Problems, a.loop.pods.problems(now)...)
+	})
+	if a.keeper != nil {
+		k := a.keeper.snapshot()
+		s.Conditions.Installed, s.Conditions.Tested = k.installed, k.tested
+		s.Problems = append(s.Problems, a.keeper.problems.list()...)
+		if files {
+			s.inspect(a.keeper.installer)
+		}
+	}
+	sort.Strings(s.Problems)
+	s.Ready = s.Conditions.ready()
+	return s, alive
+}
+
+func (s *Status) inspect(i install.Installer) {
+	st, err := i.Status()
+	if err != nil {
+		s.Problems = append(s.Problems, err.Error())
+		return
+	}
+	s.Install = &st
+	s.Problems = append(s.Problems, st.Problems...)
+}
