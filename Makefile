@@ -2,17 +2,18 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
+export CGO_ENABLED ?= 0
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo v0.0.0)
 COMMANDS ?= ./cmd/...
 # the same bytes from the same source, wherever it lies; the Dockerfile builds by these targets too
-GOBUILD := CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w -X evenkeel.dev/evenkeel/internal/version.release=$(VERSION)'
+GOBUILD := go build -trimpath -buildvcs=false -ldflags '-s -w -X evenkeel.dev/evenkeel/internal/version.release=$(VERSION)'
 CASES   ?= ../shared/conformance
 FUZZTIME ?= 10s
-# unit packages need nothing but Go; what is under test/ runs real components
-UNIT = $(shell go list ./... | grep -v /evenkeel/test/)
-# packages whose tests also run as Windows executables
-WINDOWS = $(addprefix ./,$(wildcard internal/sock internal/paceapi internal/pace internal/podstate internal/cni internal/install internal/agent cmd/evenkeel-cni cmd/evenkeel-agent))
+# all packages but those whose tests run real components
+UNIT = $(shell go list ./... | grep -vE '/test/(e2e|harness|manifests|node)(/|$$)')
+# packages whose tests also run as Windows executables, besides those of test/cniexe/wine.sh
+WINDOWS = $(addprefix ./,$(wildcard internal/pace internal/podstate internal/install internal/agent))
 STEP := test/components/step.sh
 
 .PHONY: help build components test test-unit test-race test-windows vet lint e2e manifests node bench conformance fuzz release clean
@@ -28,7 +29,7 @@ components: ## build or find what the tests run: control plane, node, Wine, lint
 
 test: ## everything, in order of cost; installs and builds what it needs
 	@$(STEP) prerequisites test/components/prereqs.sh
-	@for t in build vet test-unit lint test-race test-windows e2e manifests node; do $(STEP) $$t $(MAKE) $$t; done
+	@for t in vet test-unit lint test-race test-windows e2e manifests node; do $(STEP) $$t $(MAKE) $$t; done
 
 test-unit: ## unit tests, scenario files and command scripts
 	go test -shuffle=on $(UNIT)
@@ -37,15 +38,16 @@ test-race: ## the same under the race detector
 	CGO_ENABLED=1 go test -race -short $(UNIT)
 
 test-windows: ## the node side's tests as real Windows executables, under Wine
+	test/cniexe/wine.sh
 	@dir=$$(test/wine/build.sh); trap "$$dir/stopwin" EXIT; $$dir/startwin; \
-	GOOS=windows GOARCH=amd64 CGO_ENABLED=0 go test -p 1 -exec $$dir/runwin $(WINDOWS)
+	GOOS=windows GOARCH=amd64 go test -p 1 -exec $$dir/runwin $(WINDOWS)
 
 vet: ## go vet for Linux and Windows
 	GOOS=linux go vet ./...
 	GOOS=windows go vet $(UNIT)
 
 lint: ## golangci-lint, for Linux and Windows
-	@dir=$$(tools/build.sh); $$dir/golangci-lint run ./... && GOOS=windows $$dir/golangci-lint run $(WINDOWS)
+	@dir=$$(tools/build.sh); $$dir/golangci-lint run ./... && GOOS=windows $$dir/golangci-lint run ./cmd/... ./internal/... ./test/cniexe/...
 
 e2e: ## end to end on a real control plane with fake nodes
 	@test/controlplane/build.sh >/dev/null

@@ -45,12 +45,19 @@ func Component(t testing.TB, name string) string {
 // and returns the path of the static executable.
 func Command(t testing.TB, name string) string {
 	t.Helper()
-	target := filepath.Join(t.TempDir(), name)
-	build := exec.Command("go", "build", "-trimpath", "-o", target, "./cmd/"+name)
+	return Build(t, "./cmd/"+name)
+}
+
+// Build builds any command of the repository, named as for the go command in
+// its root.
+func Build(t testing.TB, path string) string {
+	t.Helper()
+	target := filepath.Join(t.TempDir(), filepath.Base(path))
+	build := exec.Command("go", "build", "-o", target, path)
 	build.Dir = Root(t)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if output, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("building cmd/%s: %v\n%s", name, err, output)
+		t.Fatalf("building %s: %v\n%s", path, err, output)
 	}
 	return target
 }
