@@ -22,6 +22,8 @@ func New(name string, args Args) (Strategy, error) {
 		return newLowNodeUtilization(a)
 	case *HighNodeUtilizationArgs:
 		return newHighNodeUtilization(a)
+	case *RemovePodsViolatingTopologySpreadConstraintArgs:
+		return newTopologySpread(a)
 	default:
 		return nil, fmt.Errorf("strategy %q is not built yet", name)
 	}

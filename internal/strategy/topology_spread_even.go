@@ -1,0 +1,300 @@
+package strategy
+
+import (
+	"cmp"
+	"slices"
+
+	"evenkeel.dev/evenkeel/internal/cluster"
+	"evenkeel.dev/evenkeel/internal/plan"
+)
+
+// evenOut proposes the moves for the constraints of one namespace, by our rules. Constraints with fewer domains come first: what is
+// moved between zones for one can be placed so that the nodes are even, too. For the constraints up to any point, together no
+// more pods are proposed than the peer would evict for them.
+func (x *spreader) evenOut(spreads []*spread) plan.Scope {
+	order := slices.DeleteFunc(slices.Clone(spreads), func(sp *spread) bool { return !sp.listed })
+	slices.SortStableFunc(order, func(a, b *spread) int { return cmp.Compare(len(a.domains.present), len(b.domains.present)) })
+	peers, proposed := map[*cluster.Pod]bool{}, 0
+	for _, sp := range order {
+		for _, v := range sp.victims {
+			if x.c.PreEviction(v.pod) {
+				peers[v.pod] = true
+			}
+		}
+		if len(peers) == proposed {
+			continue
+		}
+		b := &evening{spreader: x, sp: sp, room: len(peers) - proposed}
+		stop := b.run()
+		proposed = len(peers) - b.room
+		if stop == plan.ThisCycle {
+			return stop
+		}
+	}
+	return plan.ThisPod
+}
+
+// evening moves pods for one constraint: one at a time from the largest domain that has pods to move to the smallest that can
+// take them, until no two domains differ by more than maxSkew. That takes the fewest moves.
+type evening struct {
+	*spreader
+	sp     *spread
+	room   int // for so many more proposals
+	movers map[int32][]victim
+	joint  bool     // some pod has another constraint
+	stuck  []victim // no smaller domain can take them
+	// nowhere is the last spec that fitted in no smaller domain when the view had seen so many changes.
+	nowhere *cluster.Spec
+	changes int
+}
+
+func (b *evening) run() plan.Scope {
+	b.count(b.sp)
+	b.findMovers()
+	for b.room > 0 {
+		from, ok := b.largest()
+		if !ok {
+			break
+		}
+		if b.moveOne(from) == plan.ThisCycle {
+			return plan.ThisCycle
+		}
+	}
+	// What could not be moved and should have been goes on record.
+	for _, v := range b.stuck[:min(len(b.stuck), b.room)] {
+		c := b.sp.counts
+		from := b.sp.domains.countedIn(v.pod.Node)
+		if c.count[from]-c.fewest() > b.sp.rule.MaxSkew {
+			b.c.Refuse(v.pod, gateStrategy, nowhereToSpread(b.sp, from))
+		}
+	}
+	return plan.ThisPod
+}
+
+// count counts the pods of a constraint as the scheduler does: all that the selector selects, on the nodes that the inclusion
+// policies let in, those that are expected there too.
+func (x *spreader) count(sp *spread) *domainCounts {
+	if sp.counts != nil {
+		return sp.counts
+	}
+	c := newDomainCounts(sp.domains)
+	add := func(n *cluster.Node) {
+		if id := sp.domains.countedIn(n); id != noDomain {
+			c.count[id]++
+		}
+	}
+	for _, group := range sp.groups {
+		for _, p := range group.pods {
+			if !x.c.View.Gone(p) {
+				add(p.Node)
+			}
+		}
+		for _, n := range group.arrivals {
+			add(n)
+		}
+		x.follow[group] = append(x.follow[group], sp)
+	}
+	c.sort()
+	sp.counts = c
+	return c
+}
+
+// findMovers lists, by domain, the pods that may be moved: those that carry the constraint, the first to go first.
+func (b *evening) findMovers() {
+	b.movers = map[int32][]victim{}
+	for _, group := range b.sp.groups {
+		if !group.selected {
+			continue
+		}
+		for _, p := range group.pods {
+			id := b.sp.domains.countedIn(p.Node)
+			if id == noDomain || b.c.View.Gone(p) || !b.c.Evictable(p) {
+				continue
+			}
+			if spreads := b.carried[carrier{group, p.Spec}]; slices.Contains(spreads, b.sp) {
+				b.movers[id] = append(b.movers[id], victim{pod: p, group: group})
+				b.joint = b.joint || len(spreads) > 1
+			}
+		}
+	}
+	for _, list := range b.movers {
+		slices.SortFunc(list, func(a, b victim) int { return moveFirst(a.pod, b.pod) })
+	}
+}
+
+// largest is the domain with the most pods of which some may still be moved, if it has too many.
+func (b *evening) largest() (int32, bool) {
+	c := b.sp.counts
+	for i := len(c.order) - 1; i >= 0; i-- {
+		id := c.order[i]
+		if c.count[id]-c.fewest() <= b.sp.rule.MaxSkew {
+			break
+		}
+		if len(b.movers[id]) > 0 {
+			return id, true
+		}
+	}
+	return 0, false
+}
+
+// moveOne proposes the next pod of a domain.
+func (b *evening) moveOne(from int32) plan.Scope {
+	v := b.pick(from)
+	if b.nowhere == v.pod.Spec && b.changes == len(b.c.View.Changed()) {
+		b.stuck = append(b.stuck, v)
+		return plan.ThisPod
+	}
+	to, nodes := b.target(from, v)
+	if nodes == nil {
+		if b.nowhere = nil; !b.joint && len(v.pod.Spec.AntiAffinity) == 0 {
+			b.nowhere, b.changes = v.pod.Spec, len(b.c.View.Changed())
+		}
+		b.stuck = append(b.stuck, v)
+		return plan.ThisPod
+	}
+	c := b.sp.counts
+	before := len(b.c.View.Changed())
+	verdict := b.c.Try(v.pod, Why{Reason: spreadViolated(b.sp, from, to, int(c.count[from]), int(c.count[to])), Targets: nodes})
+	b.room--
+	if !verdict.Accepted {
+		return verdict.Stop
+	}
+	b.moved(v, bookedSince(b.c.View, before, v.pod))
+	return plan.ThisPod
+}
+
+// pick takes the next pod to move out of a domain's list. Among pods of equal standing it is one that other constraints, too, would
+// have moved: whose node has most pods by those.
+func (b *evening) pick(from int32) victim {
+	list := b.movers[from]
+	best := 0
+	if b.joint {
+		most := b.crowding(list[0], list[0].pod.Node)
+		for i := 1; i < len(list) && sameStanding(list[0].pod, list[i].pod); i++ {
+			if n := b.crowding(list[i], list[i].pod.Node); n > most {
+				best, most = i, n
+			}
+		}
+	}
+	v := list[best]
+	b.movers[from] = slices.Delete(list, best, best+1)
+	return v
+}
+
+func sameStanding(a, b *cluster.Pod) bool {
+	return hasNodePreference(a) == hasNodePreference(b) && priority(a) == priority(b)
+}
+
+// crowding adds up what the pod's other constraints count in the domains of a node.
+func (b *evening) crowding(v victim, n *cluster.Node) int32 {
+	var sum int32
+	for _, o := range b.carried[carrier{v.group, v.pod.Spec}] {
+		if o == b.sp {
+			continue
+		}
+		if id := o.domains.countedIn(n); id != noDomain {
+			sum += b.count(o).count[id]
+		}
+	}
+	return sum
+}
+
+// target finds the smallest domain that can take the pod, and its nodes, the best first.
+func (b *evening) target(from int32, v victim) (int32, []*cluster.Node) {
+	c, skew := b.sp.counts, b.sp.rule.MaxSkew
+	for _, to := range c.order {
+		if c.count[from]-c.count[to] <= skew || b.sp.rule.hard() && c.count[to]+1-b.sp.least() > skew {
+			break
+		}
+		if nodes := b.nodesFor(to, v); nodes != nil {
+			return to, nodes
+		}
+	}
+	return 0, nil
+}
+
+// least is what the scheduler takes for the smallest count: 0 while there are fewer domains than minDomains.
+func (sp *spread) least() int32 {
+	if int(sp.rule.MinDomains) > len(sp.domains.present) {
+		return 0
+	}
+	return sp.counts.fewest()
+}
+
+// nodesFor lists nodes of a domain on which the pod could run, beginning with one on which it can; nil means none.
+func (b *evening) nodesFor(to int32, v victim) []*cluster.Node {
+	nodes := b.sp.domains.from(to)
+	if len(b.carried[carrier{v.group, v.pod.Spec}]) > 1 {
+		nodes = b.acceptable(nodes, v)
+	}
+	i := slices.IndexFunc(nodes, func(n *cluster.Node) bool { return b.fit.Fits(v.pod, n) })
+	if i < 0 {
+		return nil
+	}
+	if len(b.carried[carrier{v.group, v.pod.Spec}]) > 1 {
+		return nodes[i:]
+	}
+	b.sp.domains.skip(to, i)
+	return b.sp.domains.from(to)
+}
+
+// acceptable leaves the nodes on which the pod's other constraints would be kept, or not be worse off than now, those first where these
+// count fewest.
+func (b *evening) acceptable(nodes []*cluster.Node, v victim) []*cluster.Node {
+	out := b.nodes[:0]
+	for _, n := range nodes {
+		if b.keepsOthers(v, n) {
+			out = append(out, n)
+		}
+	}
+	slices.SortStableFunc(out, func(m, n *cluster.Node) int { return cmp.Compare(b.crowding(v, m), b.crowding(v, n)) })
+	b.nodes = out
+	return out
+}
+
+func (b *evening) keepsOthers(v victim, n *cluster.Node) bool {
+	for _, o := range b.carried[carrier{v.group, v.pod.Spec}] {
+		if o == b.sp {
+			continue
+		}
+		c, at, now := b.count(o), o.domains.of[n.Index], o.domains.of[v.pod.Node.Index]
+		if at == noDomain {
+			if o.rule.hard() {
+				return false
+			}
+			continue
+		}
+		if at == now || !o.domains.eligible[n.Index] {
+			continue
+		}
+		allowed := o.least() + o.rule.MaxSkew
+		if now != noDomain && !o.rule.hard() {
+			allowed = max(allowed, c.count[now])
+		}
+		if c.count[at]+1 > allowed {
+			return false
+		}
+	}
+	return true
+}
+
+// moved makes every count of the namespace see a move; at is where the replacement is expected, nil when it is not known.
+func (b *evening) moved(v victim, at *cluster.Node) {
+	for _, sp := range b.follow[v.group] {
+		if id := sp.domains.countedIn(v.pod.Node); id != noDomain {
+			sp.counts.down(id)
+		}
+		if at == nil {
+			continue
+		}
+		if id := sp.domains.countedIn(at); id != noDomain {
+			sp.counts.up(id)
+		}
+	}
+	if at != nil {
+		v.group.arrivals = append(v.group.arrivals, at)
+		if id := b.sp.domains.countedIn(at); id != noDomain {
+			b.sp.domains.skip(id, 1)
+		}
+	}
+}
