@@ -11,11 +11,10 @@ import (
 )
 
 // scenarioInput cuts the files out of a scenario.
-var scenarioInput = regexp.MustCompile(`(?ms)^(?:load|strict)[^\n]*\n(.*?)\n----$`)
+var scenarioInput = regexp.MustCompile(`(?ms)^(?:load|strict|convert)[^\n]*\n(.*?)\n----$`)
 
 // FuzzLoad: whatever the bytes, there is a policy or a list of problems, the
-// same ones every time, and what is accepted can be decoded and converted to
-// nothing but a refusal.
+// same ones every time, and what is accepted can also be decoded.
 func FuzzLoad(f *testing.F) {
 	files, err := filepath.Glob("testdata/load/*")
 	if err != nil || len(files) == 0 {
@@ -45,6 +44,36 @@ func FuzzLoad(f *testing.F) {
 		}
 		if _, _, decodeErr := policy.Decode("fuzz", data); err == nil && decodeErr != nil {
 			t.Fatalf("loaded but not decoded: %v", decodeErr)
+		}
+	})
+}
+
+// FuzzConvert: whatever converts can be rendered, and what is rendered loads.
+func FuzzConvert(f *testing.F) {
+	files, err := filepath.Glob("testdata/convert/*")
+	if err != nil || len(files) == 0 {
+		f.Fatalf("no scenarios: %v", err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, m := range scenarioInput.FindAllSubmatch(data, -1) {
+			f.Add(m[1])
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		doc, _, err := policy.Convert("fuzz", data)
+		if err != nil {
+			return
+		}
+		text, err := doc.YAML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := policy.Load("converted", text); err != nil {
+			t.Fatalf("%v\n%s", err, text)
 		}
 	})
 }
