@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime"
+	"strconv"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/version"
@@ -130,4 +132,19 @@ func (c *Client) CheckEviction(ctx context.Context) error {
 		}
 	}
 	return fmt.Errorf("the API server %s does not offer pods/eviction of policy/v1 (Kubernetes 1.22 and later do): nothing can be evicted", c.Config.Host)
+}
+
+// builtFor is the minor version of Kubernetes whose API this program was built with: that of the client libraries in go.mod.
+const builtFor = 37
+
+// Skew warns when the API server's version is more than three minor versions away from what this program was built for; else it is empty.
+func Skew(v *version.Info) string {
+	minor, err := strconv.Atoi(strings.TrimRight(v.Minor, "+"))
+	if err != nil || v.Major != "1" {
+		return fmt.Sprintf("the API server has version %s.%s; this program was built for 1.%d", v.Major, v.Minor, builtFor)
+	}
+	if diff := minor - builtFor; diff > 3 || diff < -3 {
+		return fmt.Sprintf("the API server has version 1.%d; this program was built for 1.%d and may not understand everything", minor, builtFor)
+	}
+	return ""
 }
