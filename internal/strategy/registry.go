@@ -24,6 +24,8 @@ func New(name string, args Args) (Strategy, error) {
 		return newHighNodeUtilization(a)
 	case *RemovePodsViolatingTopologySpreadConstraintArgs:
 		return newTopologySpread(a)
+	case *RemovePodsViolatingInterPodAntiAffinityArgs:
+		return newInterPodAntiAffinity(a)
 	default:
 		return nil, fmt.Errorf("strategy %q is not built yet", name)
 	}

@@ -1,0 +1,230 @@
+package strategy
+
+import (
+	"cmp"
+	"container/heap"
+	"fmt"
+	"slices"
+
+	"evenkeel.dev/evenkeel/internal/cluster"
+	"evenkeel.dev/evenkeel/internal/plan"
+)
+
+// separate proposes pods, at most so many, until no two pods that are to be apart are together: always the one that is in most
+// conflicts, of equals the least important. A pod that is more important than all it conflicts with is only taken when nothing else
+// will do.
+func (x *separator) separate(atMost int) {
+	rivals := x.rivals()
+	queue := &rivalQueue{}
+	var held []*rival
+	for _, v := range rivals {
+		if v.degree = x.degree(&v.separated); v.degree == 0 {
+			continue
+		}
+		if x.c.Evictable(v.pod) && x.c.PreEviction(v.pod) {
+			*queue = append(*queue, v)
+		} else {
+			held = append(held, v)
+		}
+	}
+	heap.Init(queue)
+	full := map[*cluster.Node]bool{}
+	for queue.Len() > 0 && atMost > 0 {
+		v := (*queue)[0]
+		if now := x.degree(&v.separated); now == 0 || full[v.pod.Node] {
+			heap.Pop(queue)
+			continue
+		} else if now < v.degree {
+			v.degree = now
+			heap.Fix(queue, 0)
+			continue
+		}
+		heap.Pop(queue)
+		// Where a replacement may start is for the scheduler's rules to say, which node fit follows: both pods' terms are among them.
+		verdict := x.c.Try(v.pod, Why{Reason: x.conflict(v)})
+		switch {
+		case verdict.Accepted:
+			atMost--
+			x.change(&v.separated, -1)
+		case verdict.Stop == plan.ThisNode:
+			full[v.pod.Node] = true
+		case verdict.Stop == plan.ThisCycle:
+			return
+		}
+	}
+	// The filters' answers for pods that still carry a violated term go on record.
+	for _, v := range held {
+		if r, others := x.violated(&v.separated); r != nil && !(x.c.Evictable(v.pod) && x.c.PreEviction(v.pod)) {
+			x.c.Try(v.pod, Why{Reason: keepsApart(r, others)})
+		}
+	}
+}
+
+// rival is a pod that is in conflict with others.
+type rival struct {
+	separated
+	degree   int  // with how many; may be too high until it is asked again
+	outranks bool // it is more important than all of them
+}
+
+// rivals lists the pods that are in conflict, each once.
+func (x *separator) rivals() []*rival {
+	var list []*rival
+	known := map[*cluster.Pod]bool{}
+	add := func(p separated) {
+		if !known[p.pod] {
+			known[p.pod] = true
+			list = append(list, &rival{separated: p})
+		}
+	}
+	for _, carriers := range x.carriers {
+		for _, p := range carriers {
+			if slices.ContainsFunc(p.carries, func(r *repulsion) bool { n := x.at(r, p.pod.Node); return n != nil && n.pairs() > 0 }) {
+				add(*p)
+			}
+		}
+	}
+	for _, r := range x.repulsions {
+		if !r.violated() {
+			continue
+		}
+		for _, group := range x.members[r] {
+			for _, p := range group.pods {
+				if n := x.at(r, p.Node); n != nil && n.pairs() > 0 {
+					add(separated{pod: p, group: group, carries: x.carriedBy(p)})
+				}
+			}
+		}
+	}
+	x.rank(list)
+	return list
+}
+
+// carriedBy are the terms that a pod of the index carries.
+func (x *separator) carriedBy(p *cluster.Pod) []*repulsion {
+	if len(p.Spec.AntiAffinity) == 0 {
+		return nil
+	}
+	return x.repulsionsOf(p)
+}
+
+func (r *repulsion) violated() bool {
+	for _, n := range r.domains {
+		if n.pairs() > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// rank finds the pods that are more important than all they may be in conflict with.
+func (x *separator) rank(list []*rival) {
+	for _, v := range list {
+		x.concerning(&v.separated, func(_ *repulsion, n *conflicts, _, _ bool) {
+			switch mine := priority(v.pod); {
+			case n.atTop == 0 || mine > n.top:
+				n.top, n.atTop = mine, 1
+			case mine == n.top:
+				n.atTop++
+			}
+		})
+	}
+	for _, v := range list {
+		v.outranks = true
+		x.concerning(&v.separated, func(_ *repulsion, n *conflicts, _, _ bool) {
+			if mine := priority(v.pod); n.top > mine || n.top == mine && n.atTop > 1 {
+				v.outranks = false
+			}
+		})
+	}
+}
+
+// concerning calls f for each term that concerns the pod in its domain, each once.
+func (x *separator) concerning(p *separated, f func(r *repulsion, n *conflicts, carries, selected bool)) {
+	for _, r := range p.carries {
+		if n := x.at(r, p.pod.Node); n != nil {
+			f(r, n, true, x.selected(p, r))
+		}
+	}
+	for _, r := range x.selects[p.group] {
+		if n := x.at(r, p.pod.Node); n != nil && !slices.Contains(p.carries, r) {
+			f(r, n, false, true)
+		}
+	}
+}
+
+// degree is with how many other pods the pod is in conflict. A pair that two different terms keep apart counts twice.
+func (x *separator) degree(p *separated) int {
+	sum := 0
+	x.concerning(p, func(_ *repulsion, n *conflicts, carries, selected bool) {
+		switch {
+		case carries && selected:
+			sum += n.selected + n.carriers - n.both - 1
+		case carries:
+			sum += n.selected
+		default:
+			sum += n.carriers
+		}
+	})
+	return sum
+}
+
+// conflict is the case for moving a rival: in the words of its own term if it carries one that is violated.
+func (x *separator) conflict(v *rival) plan.Reason {
+	if r, others := x.violated(&v.separated); r != nil {
+		return keepsApart(r, others)
+	}
+	reason := plan.Reason{}
+	x.concerning(&v.separated, func(r *repulsion, n *conflicts, _, _ bool) {
+		if n.carriers > 0 && reason.Code == "" {
+			reason = keptAway(r, n.carriers)
+		}
+	})
+	return reason
+}
+
+// rivalQueue is a heap with the pod to move first on top.
+type rivalQueue []*rival
+
+func (q rivalQueue) Len() int           { return len(q) }
+func (q rivalQueue) Less(i, j int) bool { return compareRivals(q[i], q[j]) < 0 }
+func (q rivalQueue) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
+
+// Push implements heap.Interface.
+func (q *rivalQueue) Push(v any) { *q = append(*q, v.(*rival)) }
+
+// Pop implements heap.Interface.
+func (q *rivalQueue) Pop() any {
+	last := (*q)[len(*q)-1]
+	*q = (*q)[:len(*q)-1]
+	return last
+}
+
+func compareRivals(a, b *rival) int {
+	return cmp.Or(
+		cmp.Compare(truth(a.outranks), truth(b.outranks)),
+		cmp.Compare(b.degree, a.degree),
+		cmp.Compare(priority(a.pod), priority(b.pod)),
+		cmp.Compare(qosRank(a.pod), qosRank(b.pod)),
+		cmp.Compare(prefersToStay(a.pod), prefersToStay(b.pod)),
+		cmp.Compare(truth(a.pod.Ready), truth(b.pod.Ready)),
+		b.pod.Created.Compare(a.pod.Created),
+		cmp.Compare(a.pod.Index, b.pod.Index),
+	)
+}
+
+func keepsApart(r *repulsion, others int) plan.Reason {
+	return plan.Reason{
+		Code:    "AntiAffinityViolated",
+		Message: fmt.Sprintf("its anti-affinity over %s keeps it apart from %d pods that are in the same domain", r.term.TopologyKey, others),
+		Numbers: plan.Numbers{"others": float64(others)},
+	}
+}
+
+func keptAway(r *repulsion, carriers int) plan.Reason {
+	return plan.Reason{
+		Code:    "KeptAway",
+		Message: fmt.Sprintf("%d pods in its domain have an anti-affinity over %s that keeps it away", carriers, r.term.TopologyKey),
+		Numbers: plan.Numbers{"carriers": float64(carriers)},
+	}
+}
