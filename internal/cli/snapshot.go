@@ -150,7 +150,11 @@ func (p pages) ListPage(ctx context.Context, path string, limit int64, token str
 	if token != "" {
 		request = request.Param("continue", token)
 	}
-	return request.Do(ctx).Raw()
+	result := request.Do(ctx)
+	if err := result.Error(); err != nil { // that of Raw does not have the server's message
+		return nil, err
+	}
+	return result.Raw()
 }
 
 // copyFile writes a whole file to w.
