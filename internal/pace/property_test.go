@@ -24,40 +24,51 @@ func TestInvariantsHoldForAnyInputs(t *testing.T) {
 			for i := range inputs {
 				inputs[i] = byte(random.Uint32())
 			}
-			play(t, inputs, seed%4 == 3)
+			play(t, inputs, mode(seed%4))
 		})
 	}
 }
 
 // FuzzInputs is the same for sequences that the fuzzer invents.
 func FuzzInputs(f *testing.F) {
-	f.Add([]byte("request, done, release"), false)
-	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20}, true)
-	f.Fuzz(func(t *testing.T, inputs []byte, jumps bool) {
+	f.Add([]byte("request, done, release"), uint8(0))
+	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20}, uint8(jumping))
+	f.Fuzz(func(t *testing.T, inputs []byte, m uint8) {
 		if len(inputs) > 2000 {
 			return
 		}
-		play(t, inputs, jumps)
+		play(t, inputs, mode(m%4))
 	})
 }
 
 // maxAsking keeps the waits of a sequence long enough for the cap on refusals.
 const maxAsking = 40
 
+// mode is what is special about a sequence.
+type mode uint8
+
+const (
+	plain    mode = iota
+	plainToo      // twice as many of them
+	hurried       // waits so short that the cap on refusals cannot be kept
+	jumping       // a clock that jumps, so that deadlines mean nothing
+)
+
 // player turns bytes into inputs.
 type player struct {
 	*world
-	rest  []byte
-	jumps bool
+	rest []byte
+	mode mode
 }
 
-func play(t *testing.T, inputs []byte, jumps bool) {
+func play(t *testing.T, inputs []byte, m mode) {
 	t.Helper()
-	p := &player{rest: inputs, jumps: jumps}
+	p := &player{rest: inputs, mode: m}
 	p.world = newWorld(t, p.config(), 4)
 	p.silent = true
-	if jumps {
-		p.jumped, p.perSecond = true, 0
+	p.jumped = m == jumping
+	if m == jumping || m == hurried {
+		p.perSecond = 0
 	}
 	for len(p.rest) > 0 && !t.Failed() {
 		p.input()
@@ -95,11 +106,15 @@ func (p *player) config() pace.Config {
 
 func (p *player) attempt() pace.Attempt {
 	uid := fmt.Sprint("p", p.pick(10))
+	wait := time.Duration(10+p.pick(20)) * time.Second
+	if p.mode == hurried {
+		wait /= 10
+	}
 	return pace.Attempt{
 		UID: uid, Name: uid,
 		Info:    pace.Info{Class: pace.Class([]int{0, 1, 1, 1, 1, 1, 2, 3}[p.pick(8)]), Priority: int32(p.pick(3))},
 		Sandbox: fmt.Sprint(p.pick(2)), Network: fmt.Sprint(p.pick(2)),
-		Wait:   time.Duration(10+p.pick(20)) * time.Second,
+		Wait:   wait,
 		Budget: time.Duration(20+p.pick(200)) * time.Second,
 		Waited: time.Duration(p.pick(90)) * time.Second,
 	}
@@ -158,7 +173,7 @@ func (p *player) input() {
 	case 18:
 		p.advance(100 * took)
 	case 19:
-		if p.jumps {
+		if p.mode == jumping {
 			p.now = p.now.Add(time.Duration(p.pick(255)-100) * took)
 		}
 		p.apply(p.queue.Tick(p.now))

@@ -16,7 +16,8 @@ import (
 // it, each line with the time since the start:
 //
 //	new [recovering] [silent] [cores=N] [SETTING=VALUE…]    a queue; past its restart grace unless "recovering";
-//	                                                peers acknowledge their grants unless "silent"
+//	                                                peers acknowledge their grants unless "silent"; "uncapped"
+//	                                                does not check the cap on refusals
 //	config SETTING=VALUE…                           settings: limit, perCore, rate=every/burst, cpu, memory, io,
 //	                                                adaptive=max, attempt, budget, maxWait, slotTimeout, ageing, cap
 //	request POD… [class=] [prio=] [wait=] [budget=] [waited=] [sandbox=] [network=]
@@ -52,6 +53,9 @@ func scenarioWorld(t *testing.T, d *datadriven.TestData) *world {
 	a := &args{t: t, d: d}
 	w := newWorld(t, a.config(pace.Config{}), a.number("cores", 4))
 	w.silent = d.HasArg("silent")
+	if d.HasArg("uncapped") {
+		w.perSecond = 0
+	}
 	if !d.HasArg("recovering") {
 		w.advance(5 * time.Second)
 	}
