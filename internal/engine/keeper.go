@@ -82,7 +82,7 @@ func (k *keeper) decideGently(p *cluster.Pod, why strategy.Why) (plan.Verdict, *
 		if why.NoTargets {
 			why.Targets = []*cluster.Node{}
 		}
-		node, reason, ok := k.foresight.Place(p, why.Targets)
+		node, reason, ok := k.foresight.Place(p, why.Targets, why.Better)
 		if !ok {
 			return refusal(GateForesight, reason, plan.ThisPod)
 		}

@@ -18,53 +18,77 @@ type counterKey struct {
 	values    string // of the constraint's matchLabelKeys
 }
 
-// counter counts pods by the value of a topology key of their nodes.
+// counter counts pods by the domain of their nodes.
 type counter struct {
-	key      string
+	*topology
 	selector labels.Selector
-	counts   map[string]int
-	eligible func(*cluster.Node) bool // nil: every node that has the key
+	counts   []int32    // by domain
+	nodes    *inclusion // nil: every node
+	domains  []bool     // that count; nil: all
 	total    int
 	// staying leaves out pods that are being deleted, as topology spread does and affinity does not.
 	staying bool
 
-	least      int // of all domains
+	least      int32 // of the domains that count
 	leastKnown bool
 }
 
-func (c *counter) add(n *cluster.Node, by int) {
-	value, ok := n.Labels[c.key]
-	if !ok || c.eligible != nil && !c.eligible(n) {
-		return
+// at is the domain of n, -1 when n does not count.
+func (c *counter) at(n *cluster.Node) int32 {
+	if c.nodes != nil && !c.nodes.nodes[n.Index] {
+		return -1
 	}
-	c.counts[value] += by
-	c.total += by
-	c.leastKnown = false
+	return c.domain[n.Index]
+}
+
+func (c *counter) selects(p *cluster.Pod) bool {
+	return !(c.staying && p.Deleting) && c.selector.Matches(labels.Set(p.Labels))
+}
+
+func (c *counter) add(n *cluster.Node, by int32) {
+	if d := c.at(n); d >= 0 {
+		c.counts[d] += by
+		c.total += int(by)
+		c.leastKnown = false
+	}
 }
 
 // fewest is the count of the domain that has fewest.
-func (c *counter) fewest() int {
+func (c *counter) fewest() int32 {
 	if !c.leastKnown {
 		first := true
-		for _, n := range c.counts {
-			if first || n < c.least {
+		c.least = 0
+		for d, n := range c.counts {
+			if (c.domains == nil || c.domains[d]) && (first || n < c.least) {
 				c.least, first = n, false
 			}
-		}
-		if first {
-			c.least = 0
 		}
 		c.leastKnown = true
 	}
 	return c.least
 }
 
+// size is how many domains count.
+func (c *counter) size() int {
+	if c.domains == nil {
+		return len(c.counts)
+	}
+	n := 0
+	for _, in := range c.domains {
+		if in {
+			n++
+		}
+	}
+	return n
+}
+
 // counterFor makes a counter over the pods of the namespaces, those that are still in their places and those that are expected.
-func (s *Scheduler) counterFor(key counterKey, namespaces []string, fill func(*counter)) *counter {
+func (s *Scheduler) counterFor(key counterKey, topologyKey string, namespaces []string, fill func(*counter)) *counter {
 	if c := s.counters[key]; c != nil {
 		return c
 	}
-	c := &counter{counts: map[string]int{}}
+	t := s.topology(topologyKey)
+	c := &counter{topology: t, counts: make([]int32, len(t.values))}
 	fill(c)
 	for _, ns := range namespaces {
 		for _, g := range s.like(ns) {
@@ -77,22 +101,20 @@ func (s *Scheduler) counterFor(key counterKey, namespaces []string, fill func(*c
 				}
 			}
 		}
-		s.following[ns] = append(s.following[ns], c)
-	}
-	for _, n := range s.view.Nodes {
-		for _, p := range s.view.Arrivals(n) {
-			if slices.Contains(namespaces, p.Namespace) && c.selector.Matches(labels.Set(p.Labels)) {
-				c.add(n, 1)
+		for _, a := range s.arrived[ns] {
+			if c.selector.Matches(labels.Set(a.pod.Labels)) {
+				c.add(a.node, 1)
 			}
 		}
+		s.following[ns] = append(s.following[ns], c)
 	}
 	s.counters[key] = c
 	return c
 }
 
 func (s *Scheduler) termCounter(p *cluster.Pod, t *cluster.Term) *counter {
-	return s.counterFor(counterKey{namespace: p.Namespace, rule: t}, s.namespacesOf(t, p.Namespace), func(c *counter) {
-		c.key, c.selector = t.TopologyKey, t.Selector
+	return s.counterFor(counterKey{namespace: p.Namespace, rule: t}, t.TopologyKey, s.namespacesOf(t, p.Namespace), func(c *counter) {
+		c.selector = t.Selector
 	})
 }
 
@@ -114,21 +136,18 @@ func (s *Scheduler) namespacesOf(t *cluster.Term, own string) []string {
 }
 
 // besides counts the pods that a term selects in n's domain, p itself left out.
-func (s *Scheduler) besides(p *cluster.Pod, n *cluster.Node, t *cluster.Term) int {
-	value, ok := n.Labels[t.TopologyKey]
-	if !ok {
+func (s *Scheduler) besides(p *cluster.Pod, n *cluster.Node, t *cluster.Term) int32 {
+	c := s.termCounter(p, t)
+	d := c.at(n)
+	if d < 0 {
 		return 0
 	}
-	c := s.termCounter(p, t)
-	return c.counts[value] - s.self(p, c, value)
+	return c.counts[d] - s.self(p, c, d)
 }
 
 // self is 1 if p is counted in that domain of c.
-func (s *Scheduler) self(p *cluster.Pod, c *counter, value string) int {
-	if p.Node == nil || s.view.Gone(p) || p.Terminal() || c.staying && p.Deleting || p.Node.Labels[c.key] != value || !c.selector.Matches(labels.Set(p.Labels)) {
-		return 0
-	}
-	if c.eligible != nil && !c.eligible(p.Node) {
+func (s *Scheduler) self(p *cluster.Pod, c *counter, domain int32) int32 {
+	if p.Node == nil || s.view.Gone(p) || p.Terminal() || c.at(p.Node) != domain || !c.selects(p) {
 		return 0
 	}
 	return 1
@@ -144,11 +163,11 @@ func (s *Scheduler) near(p *cluster.Pod, n *cluster.Node, t *cluster.Term) bool 
 		return true
 	}
 	c := s.termCounter(p, t)
-	own := 0
-	if p.Node != nil {
-		own = s.self(p, c, p.Node.Labels[t.TopologyKey])
+	var own int32
+	if p.Node != nil && c.at(p.Node) >= 0 {
+		own = s.self(p, c, c.at(p.Node))
 	}
-	return c.total-own == 0 && slices.Contains(s.namespacesOf(t, p.Namespace), p.Namespace) && t.Selector.Matches(labels.Set(p.Labels))
+	return c.total == int(own) && slices.Contains(s.namespacesOf(t, p.Namespace), p.Namespace) && t.Selector.Matches(labels.Set(p.Labels))
 }
 
 func hard(c *cluster.SpreadConstraint) bool {
@@ -173,36 +192,31 @@ func SelectorOf(c *cluster.SpreadConstraint, p *cluster.PodInfo) labels.Selector
 
 // evenOn reports whether a replacement of p on n keeps a hard spread constraint.
 func (s *Scheduler) evenOn(p *cluster.Pod, n *cluster.Node, sc *cluster.SpreadConstraint) (plan.Reason, bool) {
-	value, ok := n.Labels[sc.TopologyKey]
-	if !ok {
-		return uneven(n, sc.TopologyKey, "the node lacks the topology key"), false
-	}
 	c := s.spreadCounter(p, sc)
-	if _, known := c.counts[value]; !known {
-		return plan.Reason{}, true // a node that the constraint's inclusion policies leave out
+	d := c.at(n)
+	switch {
+	case c.domain[n.Index] < 0:
+		return uneven(n, sc.TopologyKey, "the node lacks the topology key"), false
+	case d < 0:
+		return plan.Reason{}, true // the constraint's inclusion policies leave the node out
 	}
 	least := c.fewest()
-	if own := s.ownDomain(p, c); own != "" && s.self(p, c, own) == 1 {
-		least = min(least, c.counts[own]-1)
+	if p.Node != nil {
+		if own := c.at(p.Node); own >= 0 && s.self(p, c, own) == 1 {
+			least = min(least, c.counts[own]-1)
+		}
 	}
-	if int(sc.MinDomains) > len(c.counts) {
+	if sc.MinDomains > 0 && int(sc.MinDomains) > c.size() {
 		least = 0
 	}
-	after := c.counts[value] - s.self(p, c, value)
+	after := c.counts[d] - s.self(p, c, d)
 	if c.selector.Matches(labels.Set(p.Labels)) {
 		after++
 	}
-	if after-least > int(sc.MaxSkew) {
-		return uneven(n, sc.TopologyKey, fmt.Sprintf("%s %s would have %d pods, another domain %d; maxSkew is %d", sc.TopologyKey, value, after, least, sc.MaxSkew)), false
+	if after-least > sc.MaxSkew {
+		return uneven(n, sc.TopologyKey, fmt.Sprintf("%s %s would have %d pods, another domain %d; maxSkew is %d", sc.TopologyKey, c.values[d], after, least, sc.MaxSkew)), false
 	}
 	return plan.Reason{}, true
-}
-
-func (s *Scheduler) ownDomain(p *cluster.Pod, c *counter) string {
-	if p.Node == nil {
-		return ""
-	}
-	return p.Node.Labels[c.key]
 }
 
 func (s *Scheduler) spreadCounter(p *cluster.Pod, sc *cluster.SpreadConstraint) *counter {
@@ -210,24 +224,9 @@ func (s *Scheduler) spreadCounter(p *cluster.Pod, sc *cluster.SpreadConstraint) 
 	for _, k := range sc.MatchLabelKeys {
 		key.values += k + "=" + p.Labels[k] + ","
 	}
-	placement := p.Spec.Placement
-	return s.counterFor(key, []string{p.Namespace}, func(c *counter) {
-		c.key, c.selector, c.staying = sc.TopologyKey, SelectorOf(sc, p.PodInfo), true
-		c.eligible = func(n *cluster.Node) bool {
-			if sc.HonorNodeAffinity && !placement.Selects(n.NodeInfo) {
-				return false
-			}
-			if sc.HonorNodeTaints {
-				if _, found := Untolerated(n.Taints, placement.Tolerations, HardTaint); found {
-					return false
-				}
-			}
-			return true
-		}
-		for _, n := range s.view.Nodes {
-			if value, ok := n.Labels[c.key]; ok && c.eligible(n) {
-				c.counts[value] += 0 // an empty domain is one, too
-			}
-		}
+	return s.counterFor(key, sc.TopologyKey, []string{p.Namespace}, func(c *counter) {
+		c.selector, c.staying = SelectorOf(sc, p.PodInfo), true
+		c.nodes = s.included(p.Spec.Placement, sc)
+		c.domains = c.nodes.of(c.topology)
 	})
 }

@@ -1,11 +1,11 @@
 package fit
 
 import (
+	"reflect"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/labels"
-
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
 	"evenkeel.dev/evenkeel/internal/cluster"
@@ -32,14 +32,31 @@ func (g *guard) others(p *cluster.Pod, value string) bool {
 // guardsFor lists the guards that select p.
 func (s *Scheduler) guardsFor(p *cluster.Pod) []*guard {
 	s.buildGuards()
-	var list []*guard
-	for _, g := range s.guards[p.Namespace] {
-		if g.term.Selector.Matches(labels.Set(p.Labels)) {
-			list = append(list, g)
+	of := s.guards[p.Namespace]
+	if len(of) == 0 {
+		return nil
+	}
+	key := labelsKey{p.Namespace, labelsID(p.Labels)}
+	list, ok := s.guarded[key]
+	if !ok {
+		for _, g := range of {
+			if g.term.Selector.Matches(labels.Set(p.Labels)) {
+				list = append(list, g)
+			}
 		}
+		s.guarded[key] = list
 	}
 	return list
 }
+
+// labelsKey stands for the labels of a pod in a namespace.
+type labelsKey struct {
+	namespace string
+	labels    uintptr
+}
+
+// labelsID tells label sets apart: equal ones are one map, see cluster.Converter; should they not be, they are looked at twice.
+func labelsID(m map[string]string) uintptr { return reflect.ValueOf(m).Pointer() }
 
 // guardsOf lists the guards that p carries.
 func (s *Scheduler) guardsOf(p *cluster.Pod) []*guard {
@@ -73,6 +90,7 @@ func (s *Scheduler) buildGuards() {
 		return
 	}
 	s.guards = map[string][]*guard{}
+	s.guarded = map[labelsKey][]*guard{}
 	type carrier struct {
 		spec      *cluster.Spec
 		namespace string

@@ -1,8 +1,6 @@
 package fit
 
 import (
-	"reflect"
-
 	"k8s.io/apimachinery/pkg/labels"
 
 	"evenkeel.dev/evenkeel/internal/cluster"
@@ -21,7 +19,18 @@ type Scheduler struct {
 	// following lists, for each namespace, the counters that pods of it may count in.
 	following map[string][]*counter
 	guards    map[string][]*guard // required anti-affinity of pods that run, by the namespace it applies to
+	guarded   map[labelsKey][]*guard
 	built     bool
+
+	topologies map[string]*topology
+	inclusions map[inclusionKey]*inclusion
+	arrived    map[string][]arrival // by namespace
+}
+
+// arrival is a replacement that is expected.
+type arrival struct {
+	pod  *cluster.Pod
+	node *cluster.Node
 }
 
 // likePods are the pods of a namespace with the same labels.
@@ -34,7 +43,8 @@ type likePods struct {
 func NewScheduler(view *cluster.View, nodes []*cluster.Node) *Scheduler {
 	return &Scheduler{
 		Checker: NewChecker(view, nodes), byNamespace: map[string][]*likePods{}, counters: map[counterKey]*counter{},
-		following: map[string][]*counter{},
+		following: map[string][]*counter{}, topologies: map[string]*topology{}, inclusions: map[inclusionKey]*inclusion{},
+		arrived: map[string][]arrival{},
 	}
 }
 
@@ -146,7 +156,7 @@ func (s *Scheduler) group() {
 			of = map[uintptr]*likePods{}
 			groups[p.Namespace] = of
 		}
-		id := reflect.ValueOf(p.Labels).Pointer() // equal labels are one map: see cluster.Converter
+		id := labelsID(p.Labels)
 		g := of[id]
 		if g == nil {
 			g = &likePods{labels: p.Labels}
@@ -163,7 +173,7 @@ func (s *Scheduler) Left(p *cluster.Pod) {
 		return
 	}
 	for _, c := range s.following[p.Namespace] {
-		if !(c.staying && p.Deleting) && c.selector.Matches(labels.Set(p.Labels)) {
+		if c.selects(p) {
 			c.add(p.Node, -1)
 		}
 	}
@@ -172,6 +182,7 @@ func (s *Scheduler) Left(p *cluster.Pod) {
 
 // Arrived is told when a replacement of p is expected on n.
 func (s *Scheduler) Arrived(p *cluster.Pod, n *cluster.Node) {
+	s.arrived[p.Namespace] = append(s.arrived[p.Namespace], arrival{p, n})
 	for _, c := range s.following[p.Namespace] {
 		if c.selector.Matches(labels.Set(p.Labels)) {
 			c.add(n, 1)

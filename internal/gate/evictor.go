@@ -36,6 +36,7 @@ type Evictor struct {
 	view    *cluster.View
 	fit     *fit.Checker
 	answers []answer // by pod index: does it pass the filter?
+	order   [14]rule
 }
 
 type answer uint8
@@ -48,7 +49,7 @@ const (
 
 // NewEvictor returns the evictor for one cycle.
 func NewEvictor(rules Rules, view *cluster.View) *Evictor {
-	e := &Evictor{rules: rules, view: view, answers: make([]answer, len(view.Pods))}
+	e := &Evictor{rules: rules, view: view, answers: make([]answer, len(view.Pods)), order: inOrder()}
 	var nodes []*cluster.Node
 	for _, n := range view.Nodes {
 		if n.Ready && (rules.NodeSelector == nil || rules.NodeSelector.Matches(labels.Set(n.Labels))) {
@@ -112,8 +113,8 @@ func (e *Evictor) check(p *cluster.Pod, protected func(func() plan.Reason) bool)
 	if _, ok := p.Annotations[cluster.AnnotationPreferNoEviction]; ok && r.MandatoryNoEviction && !protected(noEviction) {
 		return
 	}
-	for _, rule := range inOrder() {
-		if rule.protects(e, p) && !protected(func() plan.Reason { return rule.reason(e, p) }) {
+	for i := range e.order {
+		if rule := &e.order[i]; rule.protects(e, p) && !protected(func() plan.Reason { return rule.reason(e, p) }) {
 			return
 		}
 	}

@@ -11,7 +11,8 @@ import (
 // Foresight asks where the replacement of a pod could start, counting the room that the replacements of this cycle's earlier moves
 // will take, so that nothing is evicted that could only come back to where it was, or nowhere.
 type Foresight struct {
-	fit *fit.Scheduler
+	fit   *fit.Scheduler
+	hints map[**cluster.Node]int // by target list: where the last search in it ended
 }
 
 // NewForesight starts a cycle. Every ready node can receive pods, also those that the policy does not select.
@@ -22,35 +23,55 @@ func NewForesight(view *cluster.View) *Foresight {
 			ready = append(ready, n)
 		}
 	}
-	return &Foresight{fit: fit.NewScheduler(view, ready)}
+	return &Foresight{fit: fit.NewScheduler(view, ready), hints: map[**cluster.Node]int{}}
 }
 
-// Place returns a node on which a replacement of p could start: one of targets, or, when those are nil, any but its own.
-func (f *Foresight) Place(p *cluster.Pod, targets []*cluster.Node) (*cluster.Node, plan.Reason, bool) {
+// Place returns a node on which a replacement of p could start: one of targets that better (nil: each) picks, or, when targets are nil, any
+// but its own.
+func (f *Foresight) Place(p *cluster.Pod, targets []*cluster.Node, better func(*cluster.Node) bool) (*cluster.Node, plan.Reason, bool) {
 	if targets == nil {
 		if n := f.fit.AnyBut(p); n != nil {
 			return n, plan.Reason{}, true
 		}
 		return nil, f.fit.NowhereBut(p), false
 	}
-	for _, n := range targets {
-		if n != p.Node && n.Ready && f.fit.Accepts(p, n) {
+	start := 0
+	if len(targets) > 0 {
+		start = f.hints[&targets[0]]
+	}
+	for i := range targets {
+		at := (start + i) % len(targets)
+		n := targets[at]
+		if n != p.Node && n.Ready && (better == nil || better(n)) && f.fit.Accepts(p, n) {
+			f.hints[&targets[0]] = at
 			return n, plan.Reason{}, true
 		}
 	}
-	return nil, f.noBetter(p, targets), false
+	return nil, f.noBetter(p, targets, better), false
 }
 
 // noBetter says why none of the targets will do, with the first one's reason in words.
-func (f *Foresight) noBetter(p *cluster.Pod, targets []*cluster.Node) plan.Reason {
-	message := "no node would be better for it than its own"
+func (f *Foresight) noBetter(p *cluster.Pod, targets []*cluster.Node, better func(*cluster.Node) bool) plan.Reason {
+	first, count := "", 0
 	for _, n := range targets {
-		if why, ok := f.fit.Explain(p, n); n != p.Node && !ok {
-			message = fmt.Sprintf("none of the %d nodes that would be better can take it: %s", len(targets), why.Message)
-			break
+		if n == p.Node || better != nil && !better(n) {
+			continue
+		}
+		count++
+		if first == "" {
+			if why, ok := f.fit.Explain(p, n); !ok {
+				first = why.Message
+			}
 		}
 	}
-	return plan.Reason{Code: "NoBetterNode", Message: message, Numbers: plan.Numbers{"targets": float64(len(targets))}}
+	message := "no node would be better for it than its own"
+	switch {
+	case count == 1:
+		message = "the only node that would be better can't take it: " + first
+	case count > 1:
+		message = fmt.Sprintf("none of the %d nodes that would be better can take it: %s", count, first)
+	}
+	return plan.Reason{Code: "NoBetterNode", Message: message, Numbers: plan.Numbers{"targets": float64(count)}}
 }
 
 // Moved is told when p is moved, the view has forgotten it, and a replacement is expected on to (nil: none is).

@@ -15,13 +15,20 @@ type Gentle struct {
 	view  *cluster.View
 	ready map[ownerKey]int
 	moved map[ownerKey]int
+	keys  map[ownerList]ownerKey
 }
 
 type ownerKey struct{ namespace, kind, name string }
 
+// ownerList stands for the owners of a pod: replicas share one list.
+type ownerList struct {
+	namespace string
+	first     *cluster.Owner
+}
+
 // NewGentle starts a cycle.
 func NewGentle(v *cluster.View) *Gentle {
-	return &Gentle{view: v, moved: map[ownerKey]int{}}
+	return &Gentle{view: v, moved: map[ownerKey]int{}, keys: map[ownerList]ownerKey{}}
 }
 
 // Check asks whether one more pod of p's workload may be moved. Pods that nothing owns, and pods that have ended, always may.
@@ -49,11 +56,17 @@ func (g *Gentle) Add(p *cluster.Pod) {
 
 // key names the workload: the Deployment rather than one of its ReplicaSets, where that is known.
 func (g *Gentle) key(p *cluster.Pod) (ownerKey, bool) {
-	o := g.view.Top(p.PodInfo)
-	if o == nil {
+	if len(p.Owners) == 0 {
 		return ownerKey{}, false
 	}
-	return ownerKey{p.Namespace, o.Kind, o.Name}, true
+	list := ownerList{p.Namespace, &p.Owners[0]}
+	key, ok := g.keys[list]
+	if !ok {
+		o := g.view.Top(p.PodInfo)
+		key = ownerKey{p.Namespace, o.Kind, o.Name}
+		g.keys[list] = key
+	}
+	return key, true
 }
 
 func (g *Gentle) count() {

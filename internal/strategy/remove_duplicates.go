@@ -28,12 +28,6 @@ func newRemoveDuplicates(a *RemoveDuplicatesArgs) (*removeDuplicates, error) {
 	return &removeDuplicates{filter: f, excludeKinds: set(a.ExcludeOwnerKinds)}, err
 }
 
-// replicaKey names a group of replicas. Pods with several owners belong to a group for each.
-type replicaKey struct {
-	namespace, kind, name string
-	images                int
-}
-
 // replicas are the pods of one group.
 type replicas struct {
 	key    replicaKey
@@ -93,38 +87,41 @@ func (s *removeDuplicates) Run(c *Cycle) error {
 	return nil
 }
 
-// groups finds the groups that have more than one pod on some node, in order of their keys.
+// groups finds the groups that have more than one pod on some node, in order of their keys. Most groups of a large cluster have not, so
+// a first pass only counts, and pods are looked at more closely where it matters.
 func (s *removeDuplicates) groups(c *Cycle) []*replicas {
-	images := newImageIndex()
-	groups := map[replicaKey]*replicas{}
-	var repeated []*replicas
+	x := newReplicaIndex(len(c.View.Pods))
 	for _, n := range c.Nodes {
 		for p := range c.View.PodsOn(n) {
-			if len(p.Owners) == 0 || p.Terminal() || !s.filter.Selects(p) || s.excluded(p) {
-				continue
-			}
-			movable := c.Evictable(p) && c.PreEviction(p)
-			for i := range p.Owners {
-				if i > 0 && slices.ContainsFunc(p.Owners[:i], func(o cluster.Owner) bool { return o.Kind == p.Owners[i].Kind && o.Name == p.Owners[i].Name }) {
-					continue
-				}
-				key := replicaKey{p.Namespace, p.Owners[i].Kind, p.Owners[i].Name, images.of(p.Spec)}
-				g := groups[key]
-				if g == nil {
-					g = &replicas{key: key, images: images.names[key.images]}
-					groups[key] = g
-				}
-				if g.add(n, p, movable) == 2 {
-					repeated = append(repeated, g)
-				}
+			if s.considers(p) {
+				x.count(n, p)
 			}
 		}
 	}
-	slices.SortFunc(repeated, func(a, b *replicas) int {
+	var groups []*replicas
+	for _, n := range c.Nodes {
+		for p := range c.View.PodsOn(n) {
+			for _, id := range x.byPod[p.Index] {
+				g := x.repeated[id]
+				if g == nil {
+					continue
+				}
+				if len(g.nodes) == 0 {
+					groups = append(groups, g)
+				}
+				g.add(n, p, c.Evictable(p) && c.PreEviction(p))
+			}
+		}
+	}
+	slices.SortFunc(groups, func(a, b *replicas) int {
 		return cmp.Or(strings.Compare(a.key.namespace, b.key.namespace), strings.Compare(a.key.kind, b.key.kind),
 			strings.Compare(a.key.name, b.key.name), strings.Compare(a.images, b.images))
 	})
-	return slices.Compact(repeated)
+	return groups
+}
+
+func (s *removeDuplicates) considers(p *cluster.Pod) bool {
+	return len(p.Owners) > 0 && !p.Terminal() && s.filter.Selects(p) && !s.excluded(p)
 }
 
 func (s *removeDuplicates) excluded(p *cluster.Pod) bool {
@@ -136,8 +133,7 @@ func (s *removeDuplicates) excluded(p *cluster.Pod) bool {
 	return false
 }
 
-// add returns how many pods of the group the node has now.
-func (g *replicas) add(n *cluster.Node, p *cluster.Pod, movable bool) int {
+func (g *replicas) add(n *cluster.Node, p *cluster.Pod, movable bool) {
 	if len(g.nodes) == 0 || g.nodes[len(g.nodes)-1].node != n {
 		g.nodes = append(g.nodes, &nodeReplicas{node: n})
 	}
@@ -147,7 +143,6 @@ func (g *replicas) add(n *cluster.Node, p *cluster.Pod, movable bool) int {
 	} else {
 		on.stuck = append(on.stuck, p)
 	}
-	return len(on.movable) + len(on.stuck)
 }
 
 // spread proposes the moves of one group.
@@ -166,14 +161,14 @@ func (s *removeDuplicates) spread(c *Cycle, g *replicas, targets *targetNodes) p
 		return plan.ThisPod
 	}
 	quota := quotas(c.Compat, g, nodes, total)
-	below := belowQuota(c.Compat, g, nodes, quota)
-	for _, on := range g.nodes {
-		count, keep := on.count(c.Compat), quota.of(on.node)
+	below := func(n *cluster.Node) bool { return g.on(n, c.Compat)+g.expected(c.View, n) < quota.of(n) }
+	for i, on := range g.nodes {
+		count, keep := on.count(c.Compat), quota.ofHolder(i)
 		if count <= keep {
 			s.tellNode(c, on, func() plan.Reason { return evenEnough(count, keep, total, len(nodes)) })
 			continue
 		}
-		why := Why{Reason: duplicate(count, keep, total, len(nodes)), Targets: below, NoTargets: len(below) == 0}
+		why := Why{Reason: duplicate(count, keep, total, len(nodes)), Targets: nodes, Better: below}
 		switch propose(c, on, count-keep, why) {
 		case plan.ThisCycle:
 			return plan.ThisCycle
@@ -181,6 +176,29 @@ func (s *removeDuplicates) spread(c *Cycle, g *replicas, targets *targetNodes) p
 		}
 	}
 	return plan.ThisPod
+}
+
+// on is how many pods of the group n has.
+func (g *replicas) on(n *cluster.Node, compat bool) int {
+	if i, ok := g.index(n); ok {
+		return g.nodes[i].count(compat)
+	}
+	return 0
+}
+
+// expected is how many replacements of the group's pods are expected on n.
+func (g *replicas) expected(v *cluster.View, n *cluster.Node) int {
+	count := 0
+	for _, p := range v.Arrivals(n) {
+		if p.Namespace == g.key.namespace && slices.ContainsFunc(p.Owners, func(o cluster.Owner) bool { return o.Kind == g.key.kind && o.Name == g.key.name }) {
+			count++
+		}
+	}
+	return count
+}
+
+func (g *replicas) index(n *cluster.Node) (int, bool) {
+	return slices.BinarySearchFunc(g.nodes, n.Index, func(on *nodeReplicas, index int) int { return on.node.Index - index })
 }
 
 // propose offers the surplus pods of one node: of its duplicates, those to be kept shortest. Pods that the filters hold back are
@@ -220,63 +238,62 @@ func truth(b bool) int {
 
 // quota is how many pods of a group each node may keep.
 type quota struct {
-	upper int                   // where nothing else is said
-	exact map[*cluster.Node]int // target nodes, by default
+	group   *replicas
+	holders []int // by position in group.nodes
+	others  int   // a target without a pod of the group may get this many
 }
 
-func (q quota) of(n *cluster.Node) int {
-	if keep, ok := q.exact[n]; ok {
-		return keep
+func (q *quota) ofHolder(i int) int { return q.holders[i] }
+
+// of is the quota of a target.
+func (q *quota) of(n *cluster.Node) int {
+	if i, ok := q.group.index(n); ok {
+		return q.holders[i]
 	}
-	return q.upper
+	return q.others
 }
 
 // quotas divides the replicas among the target nodes. A node that is not a target (its pods could not start there
 // again) may keep the rounded-up average, as with the peer; what it has above that is expected on the targets.
-func quotas(compat bool, g *replicas, targets []*cluster.Node, total int) quota {
-	q := quota{upper: (total + len(targets) - 1) / len(targets)}
+func quotas(compat bool, g *replicas, targets []*cluster.Node, total int) *quota {
+	upper := (total + len(targets) - 1) / len(targets)
+	q := &quota{group: g, holders: make([]int, len(g.nodes)), others: upper}
+	for i := range q.holders {
+		q.holders[i] = upper
+	}
 	if compat {
 		return q
 	}
-	q.exact = make(map[*cluster.Node]int, len(targets))
-	for _, n := range targets {
-		q.exact[n] = 0
-	}
-	counts, arriving := make(map[*cluster.Node]int, len(g.nodes)), 0
-	for _, on := range g.nodes {
-		if _, ok := q.exact[on.node]; ok {
-			counts[on.node] = on.count(false)
+	var holders []int // the positions of those that are targets
+	arriving := 0
+	for i, on := range g.nodes {
+		if isTarget(targets, on.node) {
+			holders = append(holders, i)
 			arriving += on.count(false)
 		} else {
-			arriving += max(0, min(on.count(false)-q.upper, len(on.movable)-1))
+			arriving += max(0, min(on.count(false)-upper, len(on.movable)-1))
 		}
 	}
 	// The larger share goes to the nodes that have most already: that takes the fewest moves.
-	order := slices.Clone(targets)
-	slices.SortStableFunc(order, func(a, b *cluster.Node) int { return counts[b] - counts[a] })
+	slices.SortStableFunc(holders, func(a, b int) int { return g.nodes[b].count(false) - g.nodes[a].count(false) })
 	base, extra := arriving/len(targets), arriving%len(targets)
-	for i, n := range order {
-		q.exact[n] = base
-		if i < extra {
-			q.exact[n]++
+	for rank, i := range holders {
+		q.holders[i] = base
+		if rank < extra {
+			q.holders[i]++
 		}
+	}
+	q.others = base
+	if extra > len(holders) {
+		q.others++
 	}
 	return q
 }
 
-// belowQuota lists the targets that have fewer pods than their quota.
-func belowQuota(compat bool, g *replicas, targets []*cluster.Node, q quota) []*cluster.Node {
-	counts := make(map[*cluster.Node]int, len(g.nodes))
-	for _, on := range g.nodes {
-		counts[on.node] = on.count(compat)
-	}
-	var below []*cluster.Node
-	for _, n := range targets {
-		if counts[n] < q.of(n) {
-			below = append(below, n)
-		}
-	}
-	return below
+// isTarget looks n up in a list that is in node order.
+func isTarget(targets []*cluster.Node, n *cluster.Node) bool {
+	_, ok := slices.BinarySearchFunc(targets, n.Index, func(t *cluster.Node, index int) int { return t.Index - index })
+	return ok
 }
 
 func (s *removeDuplicates) tell(c *Cycle, g *replicas, reason func() plan.Reason) {
@@ -291,32 +308,6 @@ func (s *removeDuplicates) tellNode(c *Cycle, on *nodeReplicas, reason func() pl
 			c.Tell(p, reason)
 		}
 	}
-}
-
-// imageIndex numbers the image lists of specs, so that groups have small keys.
-type imageIndex struct {
-	bySpec map[*cluster.Spec]int
-	byName map[string]int
-	names  []string
-}
-
-func newImageIndex() *imageIndex {
-	return &imageIndex{bySpec: map[*cluster.Spec]int{}, byName: map[string]int{}}
-}
-
-func (x *imageIndex) of(s *cluster.Spec) int {
-	if id, ok := x.bySpec[s]; ok {
-		return id
-	}
-	joined := strings.Join(s.Images, "#")
-	id, ok := x.byName[joined]
-	if !ok {
-		id = len(x.names)
-		x.names = append(x.names, joined)
-		x.byName[joined] = id
-	}
-	x.bySpec[s] = id
-	return id
 }
 
 // targetNodes finds the nodes that a group's surplus pods may run on: selected by the pod and without hard taints that it does not

@@ -40,8 +40,10 @@ type Gatekeeper interface {
 type Why struct {
 	Reason plan.Reason
 	// Targets are the nodes on which a replacement would be no worse off than the pod is now, by the strategy's own rule.
-	// Nil means any other node. By default a pod is not moved if it could start on none of them.
+	// Nil means any other node. By default a pod is not moved if it could start on none of them. The list may be shared, and is not changed.
 	Targets []*cluster.Node
+	// Better, when set, picks from Targets those that really are better for this pod.
+	Better func(*cluster.Node) bool
 	// NoTargets says that Targets is empty and not nil: nothing would be better.
 	NoTargets bool
 	// Anywhere says that the pod is to go even if no replacement can start (it has failed, or is too old).

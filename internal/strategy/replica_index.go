@@ -1,0 +1,97 @@
+package strategy
+
+import (
+	"slices"
+	"strings"
+
+	"evenkeel.dev/evenkeel/internal/cluster"
+)
+
+// replicaKey names a group of replicas. Pods with several owners belong to a group for each.
+type replicaKey struct {
+	namespace, kind, name string
+	images                int32
+}
+
+// replicaIndex numbers groups of replicas and finds those that share a node.
+type replicaIndex struct {
+	images   imageIndex
+	ids      map[replicaKey]int32
+	likely   map[likelyKey][]int32 // the groups of pods with these very owners and spec
+	lastNode []*cluster.Node       // by group: where its latest pod was
+	keys     []replicaKey
+	byPod    [][]int32   // the groups of each pod that was counted
+	repeated []*replicas // by group: those with several pods on a node
+}
+
+// likelyKey is what the replicas of a workload share by pointer, so that most pods need no further look-up.
+type likelyKey struct {
+	namespace string
+	owners    *cluster.Owner
+	spec      *cluster.Spec
+}
+
+func newReplicaIndex(pods int) *replicaIndex {
+	return &replicaIndex{
+		images: imageIndex{bySpec: map[*cluster.Spec]int32{}, byName: map[string]int32{}},
+		ids:    map[replicaKey]int32{}, likely: map[likelyKey][]int32{}, byPod: make([][]int32, pods),
+	}
+}
+
+// count takes in a pod on n; nodes must come one after the other.
+func (x *replicaIndex) count(n *cluster.Node, p *cluster.Pod) {
+	x.byPod[p.Index] = x.groupsOf(p)
+	for _, id := range x.byPod[p.Index] {
+		if x.lastNode[id] == n && x.repeated[id] == nil {
+			x.repeated[id] = &replicas{key: x.keys[id], images: x.images.names[x.keys[id].images]}
+		}
+		x.lastNode[id] = n
+	}
+}
+
+// groupsOf lists the groups of a pod.
+func (x *replicaIndex) groupsOf(p *cluster.Pod) []int32 {
+	like := likelyKey{p.Namespace, &p.Owners[0], p.Spec}
+	if list, ok := x.likely[like]; ok {
+		return list
+	}
+	var list []int32
+	for i := range p.Owners {
+		key := replicaKey{p.Namespace, p.Owners[i].Kind, p.Owners[i].Name, x.images.of(p.Spec)}
+		id, ok := x.ids[key]
+		if !ok {
+			id = int32(len(x.keys))
+			x.ids[key] = id
+			x.keys = append(x.keys, key)
+			x.lastNode = append(x.lastNode, nil)
+			x.repeated = append(x.repeated, nil)
+		}
+		if !slices.Contains(list, id) {
+			list = append(list, id)
+		}
+	}
+	x.likely[like] = list
+	return list
+}
+
+// imageIndex numbers the image lists of specs, so that groups have small keys.
+type imageIndex struct {
+	bySpec map[*cluster.Spec]int32
+	byName map[string]int32
+	names  []string
+}
+
+func (x *imageIndex) of(s *cluster.Spec) int32 {
+	if id, ok := x.bySpec[s]; ok {
+		return id
+	}
+	joined := strings.Join(s.Images, "#")
+	id, ok := x.byName[joined]
+	if !ok {
+		id = int32(len(x.names))
+		x.names = append(x.names, joined)
+		x.byName[joined] = id
+	}
+	x.bySpec[s] = id
+	return id
+}
