@@ -54,7 +54,7 @@ type Agent struct {
 
 // Serve runs an agent until ctx ends. An error means that it cannot work with
 // these options; what may pass by itself is waited for and shown in the status.
-func Serve(ctx context.Context, o Options) error {
+func Serve(parent context.Context, o Options) error {
 	// 1. Where to log, and what to count.
 	log, level, closeLog := newLogger(o.Config.Log, o.LogTo)
 	defer closeLog()
@@ -82,7 +82,7 @@ func Serve(ctx context.Context, o Options) error {
 	}
 
 	// 3. Everything at once, until the end or the first that can never work.
-	ctx, cancel := context.WithCancelCause(ctx)
+	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
 	var running sync.WaitGroup
 	start := func(f func(context.Context) error) {
@@ -105,8 +105,8 @@ func Serve(ctx context.Context, o Options) error {
 	}
 	log.Info("agent started", "version", version(), "node", o.Node, "source", o.sourceName(), "socket", o.Config.Socket)
 	running.Wait()
-	if err := context.Cause(ctx); err != nil && ctx.Err() != nil && err != context.Canceled {
-		return err
+	if parent.Err() == nil {
+		return context.Cause(ctx)
 	}
 	log.Info("agent ends; the stand-in stays and gets along without it")
 	return nil

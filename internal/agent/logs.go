@@ -3,6 +3,7 @@ package agent
 import (
 	"io"
 	"log/slog"
+	"time"
 
 	"gopkg.in/natefinch/lumberjack.v2"
 
@@ -19,7 +20,7 @@ func newLogger(c agentconfig.Log, stderr io.Writer) (*slog.Logger, *slog.LevelVa
 		file := &lumberjack.Logger{Filename: c.File, MaxSize: c.MaxSizeMB, MaxBackups: c.MaxFiles}
 		out, closeLog = file, func() { _ = file.Close() }
 	}
-	options := &slog.HandlerOptions{Level: level}
+	options := &slog.HandlerOptions{Level: level, ReplaceAttr: readable}
 	if c.Format == "text" {
 		return slog.New(slog.NewTextHandler(out, options)), level, closeLog
 	}
@@ -29,4 +30,12 @@ func newLogger(c agentconfig.Log, stderr io.Writer) (*slog.Logger, *slog.LevelVa
 // setLevel takes a valid level of the configuration.
 func setLevel(level *slog.LevelVar, name string) {
 	_ = level.UnmarshalText([]byte(name)) // validated with the configuration
+}
+
+// readable writes durations for people, also in JSON.
+func readable(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindDuration {
+		a.Value = slog.StringValue(a.Value.Duration().Round(time.Millisecond).String())
+	}
+	return a
 }
