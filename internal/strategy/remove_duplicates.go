@@ -377,7 +377,7 @@ func (t *targetNodes) allowed(pl *cluster.Placement) []*cluster.Node {
 func duplicate(count, keep, total, nodes int) plan.Reason {
 	return plan.Reason{
 		Code:    "Duplicate",
-		Message: fmt.Sprintf("%d replicas on this node, %d are its share of %d over %d nodes", count, keep, total, nodes),
+		Message: fmt.Sprintf("%d of %d replicas are on this node; its share, with %d nodes to run on, is %d", count, total, nodes, keep),
 		Numbers: plan.Numbers{"onNode": float64(count), "share": float64(keep), "replicas": float64(total), "nodes": float64(nodes)},
 	}
 }
@@ -385,7 +385,7 @@ func duplicate(count, keep, total, nodes int) plan.Reason {
 func evenEnough(count, keep, total, nodes int) plan.Reason {
 	return plan.Reason{
 		Code:    "EvenEnough",
-		Message: fmt.Sprintf("%d of %d replicas are on this node, which may keep %d with %d nodes to run on", count, total, keep, nodes),
+		Message: fmt.Sprintf("%d of %d replicas are on this node; it may keep %d, with %d nodes to run on", count, total, keep, nodes),
 		Numbers: plan.Numbers{"onNode": float64(count), "share": float64(keep), "replicas": float64(total), "nodes": float64(nodes)},
 	}
 }
