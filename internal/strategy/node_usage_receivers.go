@@ -62,7 +62,9 @@ func (r *receivers) takers(use []int64) []*cluster.Node {
 		r.lists[string(r.key)] = list
 	}
 	for _, n := range r.booked[list.seen:] {
-		list.rebook(n, r.byNode[n].takes(use))
+		if !r.byNode[n].takes(use) {
+			list.drop(n)
+		}
 	}
 	list.seen = len(r.booked)
 	return list.nodes
@@ -77,15 +79,10 @@ func (r *receivers) collect(into []*cluster.Node, use []int64) []*cluster.Node {
 	return into
 }
 
-// rebook puts a node that has just been given a pod last, so that pods go to the nodes in turn, or drops it.
-func (t *takers) rebook(n *cluster.Node, takes bool) {
-	i := slices.Index(t.nodes, n)
-	if i < 0 {
-		return
-	}
-	t.nodes = slices.Delete(t.nodes, i, i+1)
-	if takes {
-		t.nodes = append(t.nodes, n)
+// drop takes out a node that can't take another pod of the size.
+func (t *takers) drop(n *cluster.Node) {
+	if i := slices.Index(t.nodes, n); i >= 0 {
+		t.nodes = slices.Delete(t.nodes, i, i+1)
 	}
 }
 

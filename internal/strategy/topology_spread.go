@@ -59,9 +59,10 @@ func (s *topologySpread) Run(c *Cycle) error {
 
 // victim is a pod that is to be moved for a constraint.
 type victim struct {
-	pod   *cluster.Pod
-	group *podGroup
-	why   plan.Reason
+	pod    *cluster.Pod
+	group  *podGroup
+	why    plan.Reason
+	others []*spread // by default: the pod's other constraints, counted
 }
 
 // tryVictims proposes the peer's victims, each once.
@@ -137,8 +138,9 @@ type spreader struct {
 	carried map[carrier][]*spread
 	follow  map[*podGroup][]*spread // the spreads that have counts and count pods of the group
 
-	peer  peerScratch
-	nodes []*cluster.Node
+	peer   peerScratch
+	nodes  []*cluster.Node
+	ranked []rankedNode
 }
 
 type arrival struct {

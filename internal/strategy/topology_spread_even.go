@@ -2,6 +2,7 @@ package strategy
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"evenkeel.dev/evenkeel/internal/cluster"
@@ -46,6 +47,10 @@ type evening struct {
 	// nowhere is the last spec that fitted in no smaller domain when the view had seen so many changes.
 	nowhere *cluster.Spec
 	changes int
+	// the last answer of othersOf
+	asked   carrier
+	answer  []*spread
+	carries bool
 }
 
 func (b *evening) run() plan.Scope {
@@ -111,15 +116,32 @@ func (b *evening) findMovers() {
 			if id == noDomain || b.c.View.Gone(p) || !b.c.Evictable(p) {
 				continue
 			}
-			if spreads := b.carried[carrier{group, p.Spec}]; slices.Contains(spreads, b.sp) {
-				b.movers[id] = append(b.movers[id], victim{pod: p, group: group})
-				b.joint = b.joint || len(spreads) > 1
+			if others, carries := b.othersOf(carrier{group, p.Spec}); carries {
+				b.movers[id] = append(b.movers[id], victim{pod: p, group: group, others: others})
+				b.joint = b.joint || len(others) > 0
 			}
 		}
 	}
 	for _, list := range b.movers {
 		slices.SortFunc(list, func(a, b victim) int { return moveFirst(a.pod, b.pod) })
 	}
+}
+
+// othersOf lists the constraints that pods carry besides this one, and reports whether they carry this one.
+func (b *evening) othersOf(as carrier) (others []*spread, carries bool) {
+	if b.asked == as {
+		return b.answer, b.carries
+	}
+	b.asked, b.answer, b.carries = as, nil, false
+	for _, sp := range b.carried[as] {
+		if sp == b.sp {
+			b.carries = true
+			continue
+		}
+		b.count(sp)
+		b.answer = append(b.answer, sp)
+	}
+	return b.answer, b.carries
 }
 
 // largest is the domain with the most pods of which some may still be moved, if it has too many.
@@ -144,7 +166,7 @@ func (b *evening) moveOne(from int32) plan.Scope {
 		b.stuck = append(b.stuck, v)
 		return plan.ThisPod
 	}
-	to, nodes := b.target(from, v)
+	to, nodes := b.target(from, &v)
 	if nodes == nil {
 		if b.nowhere = nil; !b.joint && len(v.pod.Spec.AntiAffinity) == 0 {
 			b.nowhere, b.changes = v.pod.Spec, len(b.c.View.Changed())
@@ -169,9 +191,9 @@ func (b *evening) pick(from int32) victim {
 	list := b.movers[from]
 	best := 0
 	if b.joint {
-		most := b.crowding(list[0], list[0].pod.Node)
+		most := crowding(&list[0], list[0].pod.Node)
 		for i := 1; i < len(list) && sameStanding(list[0].pod, list[i].pod); i++ {
-			if n := b.crowding(list[i], list[i].pod.Node); n > most {
+			if n := crowding(&list[i], list[i].pod.Node); n > most {
 				best, most = i, n
 			}
 		}
@@ -186,21 +208,18 @@ func sameStanding(a, b *cluster.Pod) bool {
 }
 
 // crowding adds up what the pod's other constraints count in the domains of a node.
-func (b *evening) crowding(v victim, n *cluster.Node) int32 {
+func crowding(v *victim, n *cluster.Node) int32 {
 	var sum int32
-	for _, o := range b.carried[carrier{v.group, v.pod.Spec}] {
-		if o == b.sp {
-			continue
-		}
+	for _, o := range v.others {
 		if id := o.domains.countedIn(n); id != noDomain {
-			sum += b.count(o).count[id]
+			sum += o.counts.count[id]
 		}
 	}
 	return sum
 }
 
 // target finds the smallest domain that can take the pod, and its nodes, the best first.
-func (b *evening) target(from int32, v victim) (int32, []*cluster.Node) {
+func (b *evening) target(from int32, v *victim) (int32, []*cluster.Node) {
 	c, skew := b.sp.counts, b.sp.rule.MaxSkew
 	for _, to := range c.order {
 		if c.count[from]-c.count[to] <= skew || b.sp.rule.hard() && c.count[to]+1-b.sp.least() > skew {
@@ -222,16 +241,16 @@ func (sp *spread) least() int32 {
 }
 
 // nodesFor lists nodes of a domain on which the pod could run, beginning with one on which it can; nil means none.
-func (b *evening) nodesFor(to int32, v victim) []*cluster.Node {
+func (b *evening) nodesFor(to int32, v *victim) []*cluster.Node {
 	nodes := b.sp.domains.from(to)
-	if len(b.carried[carrier{v.group, v.pod.Spec}]) > 1 {
+	if len(v.others) > 0 {
 		nodes = b.acceptable(nodes, v)
 	}
 	i := slices.IndexFunc(nodes, func(n *cluster.Node) bool { return b.fit.Fits(v.pod, n) })
 	if i < 0 {
 		return nil
 	}
-	if len(b.carried[carrier{v.group, v.pod.Spec}]) > 1 {
+	if len(v.others) > 0 {
 		return nodes[i:]
 	}
 	b.sp.domains.skip(to, i)
@@ -240,24 +259,45 @@ func (b *evening) nodesFor(to int32, v victim) []*cluster.Node {
 
 // acceptable leaves the nodes on which the pod's other constraints would be kept, or not be worse off than now, those first where these
 // count fewest.
-func (b *evening) acceptable(nodes []*cluster.Node, v victim) []*cluster.Node {
-	out := b.nodes[:0]
+func (b *evening) acceptable(nodes []*cluster.Node, v *victim) []*cluster.Node {
+	b.ranked = b.ranked[:0]
 	for _, n := range nodes {
-		if b.keepsOthers(v, n) {
-			out = append(out, n)
+		if keepsOthers(v, n) {
+			b.ranked = append(b.ranked, rankedNode{n, crowding(v, n)})
 		}
 	}
-	slices.SortStableFunc(out, func(m, n *cluster.Node) int { return cmp.Compare(b.crowding(v, m), b.crowding(v, n)) })
-	b.nodes = out
-	return out
+	b.nodes = byRank(b.ranked, b.nodes[:0])
+	return b.nodes
 }
 
-func (b *evening) keepsOthers(v victim, n *cluster.Node) bool {
-	for _, o := range b.carried[carrier{v.group, v.pod.Spec}] {
-		if o == b.sp {
-			continue
+// rankedNode is a node and how many pods are there by a pod's other constraints.
+type rankedNode struct {
+	node *cluster.Node
+	rank int32
+}
+
+// byRank appends the nodes to into by rank, those of one rank in the order they come in. There are few ranks, most nodes having
+// none or one of the pods.
+func byRank(nodes []rankedNode, into []*cluster.Node) []*cluster.Node {
+	for rank, left := int32(0), len(nodes); left > 0; {
+		next := int32(math.MaxInt32)
+		for _, r := range nodes {
+			switch {
+			case r.rank == rank:
+				into = append(into, r.node)
+				left--
+			case r.rank > rank:
+				next = min(next, r.rank)
+			}
 		}
-		c, at, now := b.count(o), o.domains.of[n.Index], o.domains.of[v.pod.Node.Index]
+		rank = next
+	}
+	return into
+}
+
+func keepsOthers(v *victim, n *cluster.Node) bool {
+	for _, o := range v.others {
+		at, now := o.domains.of[n.Index], o.domains.of[v.pod.Node.Index]
 		if at == noDomain {
 			if o.rule.hard() {
 				return false
@@ -269,9 +309,9 @@ func (b *evening) keepsOthers(v victim, n *cluster.Node) bool {
 		}
 		allowed := o.least() + o.rule.MaxSkew
 		if now != noDomain && !o.rule.hard() {
-			allowed = max(allowed, c.count[now])
+			allowed = max(allowed, o.counts.count[now])
 		}
-		if c.count[at]+1 > allowed {
+		if o.counts.count[at]+1 > allowed {
 			return false
 		}
 	}
