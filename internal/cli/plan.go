@@ -86,7 +86,7 @@ func runPlan(ctx context.Context, streams Streams, f *planFlags) error {
 		return err
 	}
 	if f.maxMoves >= 0 && len(out.Moves) > f.maxMoves {
-		return &exitError{ExitTooMany, fmt.Errorf("the plan has %d moves, more than --max-moves %d", len(out.Moves), f.maxMoves)}
+		return &exitError{ExitTooMany, fmt.Errorf("the plan has %s, more than --max-moves %d", report.Count(len(out.Moves), "move"), f.maxMoves)}
 	}
 	return nil
 }

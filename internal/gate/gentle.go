@@ -83,7 +83,7 @@ func (g *Gentle) count() {
 func tooMany(key ownerKey, moved, ready int) plan.Reason {
 	return plan.Reason{
 		Code:    "Gentle",
-		Message: fmt.Sprintf("%d pods of %s %s move in this cycle already; it has %d ready, and a cycle moves a quarter of them at most", moved, key.kind, key.name, ready),
+		Message: fmt.Sprintf("as many pods of %s %s as one cycle may move are chosen already: %d, with %d ready", key.kind, key.name, moved, ready),
 		Numbers: plan.Numbers{"moved": float64(moved), "ready": float64(ready), "share": GentleShare},
 	}
 }

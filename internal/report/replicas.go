@@ -43,7 +43,7 @@ func (t *table) replicas() {
 	}
 	t.grid(append(rows, total))
 	if lost := t.pending(after); lost > 0 {
-		fmt.Fprintf(t.w, "%s would find no room, or have no owner to replace them\n", t.red(count(lost, "pod")))
+		fmt.Fprintf(t.w, "%s would find no room, or have no owner to replace them\n", t.red(Count(lost, "pod")))
 	}
 }
 

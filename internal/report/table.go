@@ -45,7 +45,7 @@ func (t *table) head() {
 		mode = ", as the " + t.plan.Compat + " would"
 	}
 	fmt.Fprintf(t.w, "%s%s: %s of %d pods on %d nodes (%d ready and selected), as of %s\n",
-		t.bold("Plan"), mode, count(s.Moves, "move"), s.Pods, s.Nodes, s.EligibleNodes, t.plan.TakenAt.UTC().Format(time.RFC3339))
+		t.bold("Plan"), mode, Count(s.Moves, "move"), s.Pods, s.Nodes, s.EligibleNodes, t.plan.TakenAt.UTC().Format(time.RFC3339))
 	if s.Skipped != "" {
 		fmt.Fprintf(t.w, "%s %s\n", t.yellow("Nothing was considered:"), s.Skipped)
 	}
@@ -146,7 +146,8 @@ func (t *table) grid(rows [][]string) {
 	_ = w.Flush() // the buffer below keeps the error
 }
 
-func count(n int, noun string) string {
+// Count is "1 move", "2 moves".
+func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
