@@ -167,10 +167,11 @@ func (p *podRoot) environment(vars []corev1.EnvVar) []string {
 			if field == nil {
 				p.t.Fatalf("environment variable %s: the harness has values and field references only", v.Name)
 			}
-			known := false
-			if value, known = fields[field.FieldPath]; !known {
+			known, ok := fields[field.FieldPath]
+			if !ok {
 				p.t.Fatalf("environment variable %s: the harness does not know field %s", v.Name, field.FieldPath)
 			}
+			value = known
 		}
 		env = append(env, v.Name+"="+value)
 	}

@@ -73,7 +73,9 @@ func write(out, name, executable string) error {
 	image, err := archive([]file{
 		{"oci-layout", 0o644, []byte(`{"imageLayoutVersion":"1.0.0"}`)},
 		{"index.json", 0o644, index},
-		{blob(manifest), 0o644, manifest}, {blob(config), 0o644, config}, {blob(layer), 0o644, layer},
+		{blob(manifest), 0o644, manifest},
+		{blob(config), 0o644, config},
+		{blob(layer), 0o644, layer},
 	})
 	if err != nil {
 		return err
