@@ -81,6 +81,10 @@ func rulesOf(s *cluster.Snapshot, a *policy.EvictorArgs, o Options) (gate.Rules,
 		if class == nil {
 			return r, fmt.Errorf("priorityThreshold.name: the cluster has no PriorityClass %q", t.Name)
 		}
+		if class.Value > policy.SystemCriticalPriority {
+			return r, fmt.Errorf("priorityThreshold.name: PriorityClass %q has the value %d; at most %d can be a threshold",
+				t.Name, class.Value, policy.SystemCriticalPriority)
+		}
 		r.Threshold = class.Value
 	}
 	return r, nil
