@@ -85,11 +85,6 @@ func (s *highNodeUtilization) selector(c *Cycle, rs usedResources) func(*cluster
 			})
 			answers[p.Spec] = ok
 		}
-		if !ok {
-			c.Tell(p, func() plan.Reason {
-				return plan.Reason{Code: "RequestsNoThresholdResource", Message: "it requests none of the resources that have a threshold"}
-			})
-		}
 		return ok
 	}
 }

@@ -1,7 +1,6 @@
 package strategy
 
 import (
-	"errors"
 	"fmt"
 
 	"evenkeel.dev/evenkeel/internal/cluster"
@@ -38,7 +37,7 @@ func (s *lowNodeUtilization) Run(c *Cycle) error {
 	meter := newMeter(source, c.View, rs)
 	nodes, missing, errs := measureNodes(c.Nodes, meter, rs)
 	if len(errs) > 0 && (c.Compat || len(nodes) == 0) {
-		return fmt.Errorf("node usage: %w", errors.Join(errs[:min(len(errs), 3)]...))
+		return fmt.Errorf("the usage of %d of %d nodes is not known: %w", len(missing), len(c.Nodes), errs[0])
 	}
 	for i, n := range missing {
 		tellNode(c, n, func() plan.Reason { return usageUnknown(errs[i]) })

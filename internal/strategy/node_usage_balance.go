@@ -27,6 +27,7 @@ type nodeBalance struct {
 	drain    bool                    // pods leave until the budget is spent, not until the node is within its ceiling
 	reason   func(*nodeUsage) plan.Reason
 
+	rehearsal bool // setQuotas is at work
 	tolerated map[*cluster.Placement]bool
 }
 
@@ -76,8 +77,13 @@ func (b *nodeBalance) goesOn(u *nodeUsage, left []int64) bool {
 func (b *nodeBalance) removable(n *cluster.Node) []*cluster.Pod {
 	var pods []*cluster.Pod
 	for p := range b.c.View.PodsOn(n) {
-		if !p.Terminal() && b.c.Evictable(p) && (b.selects == nil || b.selects(p)) {
+		if p.Terminal() || !b.c.Evictable(p) {
+			continue
+		}
+		if b.selects == nil || b.selects(p) {
 			pods = append(pods, p)
+		} else if !b.rehearsal {
+			b.c.Tell(p, notSelected)
 		}
 	}
 	SortLeastImportantFirst(pods)
@@ -92,6 +98,8 @@ func (b *nodeBalance) setQuotas() {
 		twin.use = slices.Clone(u.use)
 		copies[i] = &twin
 	}
+	b.rehearsal = true
+	defer func() { b.rehearsal = false }()
 	counts := b.likeThePeer(copies, func(*cluster.Pod, *nodeUsage) plan.Verdict { return plan.Verdict{Accepted: true} })
 	for i, u := range b.sources {
 		u.quota = counts[i]
@@ -181,15 +189,16 @@ func (b *nodeBalance) relieve(u *nodeUsage, left []int64, rec *receivers) plan.S
 	use := make([]int64, len(b.rs))
 	moved := 0
 	for _, p := range b.removable(u.node) {
-		if moved >= u.quota || !b.goesOn(u, left) {
-			b.c.Tell(p, func() plan.Reason { return b.stays(u, moved, left) })
-			continue
-		}
 		known := b.meter.pod(p, use)
 		if !known {
 			clear(use)
 		}
-		if b.unsuitable(u, p, use, known) {
+		if moved >= u.quota || !b.goesOn(u, left) {
+			b.c.Tell(p, func() plan.Reason { return b.stays(u, p, use, known, moved) })
+			continue
+		}
+		if why := b.unsuitable(u, p, use, known); why != nil {
+			b.c.Tell(p, why)
 			continue
 		}
 		v, at := b.try(u, p, use, rec)
@@ -209,27 +218,23 @@ func (b *nodeBalance) relieve(u *nodeUsage, left []int64, rec *receivers) plan.S
 	return plan.ThisPod
 }
 
-// unsuitable says why a pod is not proposed at all.
-func (b *nodeBalance) unsuitable(u *nodeUsage, p *cluster.Pod, use []int64, known bool) bool {
+// unsuitable says why a pod is not proposed at all; nil when nothing speaks against it.
+func (b *nodeBalance) unsuitable(u *nodeUsage, p *cluster.Pod, use []int64, known bool) func() plan.Reason {
 	switch {
 	case b.excluded[p.Namespace]:
-		b.c.Tell(p, func() plan.Reason { return namespaceExcluded(p) })
+		return func() plan.Reason { return namespaceExcluded(p) }
 	case !known && b.meter.kind() != byQuery:
-		b.c.Tell(p, func() plan.Reason { return podUsageUnknown(p) })
+		return func() plan.Reason { return podUsageUnknown(p) }
 	case known && !b.drain && !helps(u, use):
-		b.c.Tell(p, func() plan.Reason { return b.rs.noHelp(u) })
+		return func() plan.Reason { return b.rs.noHelp(u) }
 	case !b.tolerates(p):
-		b.c.Tell(p, func() plan.Reason { return toleratesNone(len(b.targets)) })
+		return func() plan.Reason { return toleratesNone(len(b.targets)) }
 	case isStarting(b.c, p):
-		b.c.Tell(p, func() plan.Reason { return stillStarting(p, b.c.Now.Sub(p.Started).Seconds()) })
+		return func() plan.Reason { return stillStarting(p, b.c.Now.Sub(p.Started).Seconds()) }
 	case !b.c.PreEviction(p):
-		b.c.Tell(p, func() plan.Reason {
-			return plan.Reason{Code: "PreEviction", Message: "the evictor's pre-eviction filter (node fit, namespace labels) holds it back"}
-		})
-	default:
-		return false
+		return heldBack
 	}
-	return true
+	return nil
 }
 
 // helps reports whether the pod uses something of what the node uses too much of.
@@ -268,10 +273,13 @@ func bookedSince(view *cluster.View, changes int, p *cluster.Pod) *cluster.Node 
 	return nil
 }
 
-// stays says why no further pod of a source node moves.
-func (b *nodeBalance) stays(u *nodeUsage, moved int, left []int64) plan.Reason {
+// stays says why a pod that could move stays once its node has been dealt with.
+func (b *nodeBalance) stays(u *nodeUsage, p *cluster.Pod, use []int64, known bool, moved int) plan.Reason {
 	if !b.drain && !u.aboveCeiling() {
 		return b.rs.withinTarget(u)
 	}
-	return asManyAsThePeer(moved)
+	if why := b.unsuitable(u, p, use, known); why != nil {
+		return why()
+	}
+	return enoughMoved(moved)
 }

@@ -127,28 +127,30 @@ func (rs usedResources) noHelp(u *nodeUsage) plan.Reason {
 }
 
 // overloads says that no node could take the pod and stay within its ceiling. The numbers are what the pod uses, and the most that
-// any of the nodes has left below its ceiling.
+// any of the nodes has left below its ceiling; the words name what is short on all of them, if anything is.
 func (rs usedResources) overloads(use []int64, nodes []*nodeUsage) plan.Reason {
 	numbers := plan.Numbers{"targets": float64(len(nodes))}
-	var parts []string
+	var short []string
 	for i := range rs {
 		if use[i] == 0 {
 			continue
 		}
-		most := int64(0)
-		for _, u := range nodes {
+		most := nodes[0].ceiling[i] - nodes[0].use[i]
+		for _, u := range nodes[1:] {
 			most = max(most, u.ceiling[i]-u.use[i])
 		}
-		want, left := cluster.Quantity(rs[i].name, use[i]), cluster.Quantity(rs[i].name, most)
-		parts = append(parts, fmt.Sprintf("%s %s (at most %s left)", want.String(), rs[i].name, left.String()))
 		numbers["uses:"+string(rs[i].name)] = float64(use[i])
 		numbers["mostLeft:"+string(rs[i].name)] = float64(most)
+		if use[i] > most {
+			want, left := cluster.Quantity(rs[i].name, use[i]), cluster.Quantity(rs[i].name, most)
+			short = append(short, fmt.Sprintf("it uses %s of %s, and at most %s is left", want.String(), rs[i].name, left.String()))
+		}
 	}
-	return plan.Reason{
-		Code:    "OverloadsAnyNode",
-		Message: fmt.Sprintf("none of the %d nodes to move to could take it and stay within the target; it uses %s", len(nodes), strings.Join(parts, ", ")),
-		Numbers: numbers,
+	message := fmt.Sprintf("none of the %d nodes to move to could take it and stay within the target", len(nodes))
+	if len(short) > 0 {
+		message += ": " + strings.Join(short, "; ")
 	}
+	return plan.Reason{Code: "OverloadsAnyNode", Message: message, Numbers: numbers}
 }
 
 func toleratesNone(targets int) plan.Reason {
@@ -159,10 +161,18 @@ func toleratesNone(targets int) plan.Reason {
 	}
 }
 
-func asManyAsThePeer(moved int) plan.Reason {
+func notSelected() plan.Reason {
+	return plan.Reason{Code: "RequestsNoThresholdResource", Message: "it requests none of the resources that have a threshold"}
+}
+
+func heldBack() plan.Reason {
+	return plan.Reason{Code: "PreEviction", Message: "the evictor's pre-eviction filter (node fit, namespace labels) holds it back"}
+}
+
+func enoughMoved(moved int) plan.Reason {
 	return plan.Reason{
 		Code:    "EnoughMoved",
-		Message: fmt.Sprintf("%d pods of the node move, which is all that the room on the target nodes allows for", moved),
+		Message: fmt.Sprintf("%d pods of the node move; the nodes to move to have no room for more", moved),
 		Numbers: plan.Numbers{"moved": float64(moved)},
 	}
 }
