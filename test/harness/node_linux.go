@@ -109,9 +109,6 @@ func (n *Node) fill(recipe, name string) error {
 // and the boot id new; the API server still has the status from before.
 func (n *Node) Boot(t testing.TB) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(n.Dir, "keep"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
 	command := exec.Command(filepath.Join(Root(t), "test/node/up.sh"), n.Dir, n.Name, filepath.Join(n.bin, "bin"))
 	n.power, n.off = hold(t, "node "+n.Name, command)
 	enclosing, err := onlyChild(command.Process.Pid, nil) // unshare
@@ -135,9 +132,16 @@ func (n *Node) PowerOff(t testing.TB) {
 	if n.power == nil {
 		return
 	}
+	keep := filepath.Join(n.Dir, "keep") // only this end leaves the state there: a killed test must not
+	if err := os.WriteFile(keep, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
 	n.api.Close()
 	n.power.Close()
 	<-n.off
+	if err := os.Remove(keep); err != nil {
+		t.Fatal(err)
+	}
 	n.power, n.Containerd, n.Kubelet = nil, nil, nil
 }
 
