@@ -25,6 +25,7 @@ type snapshotFlags struct {
 	kinds      []string
 	from       []string
 	now        string
+	policyFile string
 	kubeconfig string
 	context    string
 	pageSize   int64
@@ -56,6 +57,7 @@ Kinds that you may not list are left out and noted; nodes and pods are required.
 	flags.StringSliceVar(&f.kinds, "kinds", nil, "`KINDS` to read beside Node and Pod, for example PodDisruptionBudget,ReplicaSet; default: all")
 	flags.StringArrayVar(&f.from, "from", nil, "read `FILE` or directory instead of a live cluster; may be repeated")
 	flags.StringVar(&f.now, "now", "", "with --from: the `TIME` (RFC 3339) when the objects were read, where the files do not say")
+	flags.StringVar(&f.policyFile, "policy-config-file", "", "DeschedulerPolicy `FILE`: what it asks Prometheus for goes into the snapshot too")
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig `FILE`; default: KUBECONFIG, ~/.kube/config, or the pod's own service account")
 	flags.StringVar(&f.context, "context", "", "`NAME` of the kubeconfig's context; default: its current one")
 	flags.Int64Var(&f.pageSize, "page-size", 500, "read at most `N` objects at once")
@@ -104,6 +106,8 @@ func (f *snapshotFlags) check() (time.Time, error) {
 		return time.Time{}, fmt.Errorf("--page-size %d: expected a number above 0", f.pageSize)
 	case f.timeout <= 0:
 		return time.Time{}, fmt.Errorf("--timeout %s: expected a time above 0", f.timeout)
+	case f.policyFile != "" && len(f.from) > 0:
+		return time.Time{}, errors.New("--policy-config-file can't go with --from: files can't be measured")
 	case f.now != "" && len(f.from) == 0:
 		return time.Time{}, errors.New("--now needs --from: a live cluster is read now")
 	case f.now == "":
@@ -129,9 +133,14 @@ func (f *snapshotFlags) fill(ctx context.Context, streams Streams, out *snapfile
 		options.Progress = func(kind string, objects int) { fmt.Fprintf(streams.Err, "\r\x1b[K%s: %d", kind, objects) }
 		defer fmt.Fprint(streams.Err, "\r\x1b[K")
 	}
-	client, err := kube.Connection{Kubeconfig: f.kubeconfig, Context: f.context, UserAgent: "evenkeel/" + version.String()}.Connect()
+	client, err := kube.Connection{Kubeconfig: f.kubeconfig, Context: f.context, UserAgent: userAgent()}.Connect()
 	if err != nil {
 		return nil, err
+	}
+	if f.policyFile != "" {
+		if err := measureFor(ctx, streams, client, f.policyFile, &options.Header); err != nil {
+			return nil, err
+		}
 	}
 	return snapfile.Take(ctx, pages{client.Read.CoreV1().RESTClient(), f.timeout}, out, options)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -197,5 +198,44 @@ func TestTheFirstExampleMovesSomePodsAndRefusesOthersForDifferentReasons(t *test
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
+	}
+}
+
+func TestASnapshotHoldsWhatThePolicyAsksPrometheusFor(t *testing.T) {
+	prometheus := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"status":"success","data":{"resultType":"vector","result":[
+			{"metric":{"instance":"one"},"value":[1764504000,"0.9"]},{"metric":{"instance":"two"},"value":[1764504000,"0.1"]}]}}`)
+	}))
+	defer prometheus.Close()
+	policy := filepath.Join(t.TempDir(), "policy.yaml")
+	text := fmt.Sprintf(`apiVersion: descheduler/v1alpha2
+kind: DeschedulerPolicy
+metricsProviders:
+  - {source: Prometheus, prometheus: {url: %q}}
+profiles:
+  - name: p
+    pluginConfig:
+      - name: DefaultEvictor
+      - name: LowNodeUtilization
+        args:
+          thresholds: {MetricResource: 20}
+          targetThresholds: {MetricResource: 50}
+          metricsUtilization: {source: Prometheus, prometheus: {query: load}}
+    plugins: {balance: {enabled: [LowNodeUtilization]}}
+`, prometheus.URL)
+	if err := os.WriteFile(policy, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	kubeconfig, _ := liveCluster(t, 2, nil)
+	file := filepath.Join(t.TempDir(), "snapshot.json")
+	if code, _, errs := run(t, "snapshot", "-o", file, "--kubeconfig", kubeconfig, "--policy-config-file", policy); code != cli.ExitOK {
+		t.Fatalf("exit status %d: %s", code, errs)
+	}
+	s, _, err := snapfile.Read([]string{file}, snapfile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Usage.Query["one"] != 0.9 || s.Usage.Query["two"] != 0.1 || len(s.Usage.Problems) > 0 {
+		t.Errorf("usage %+v", s.Usage)
 	}
 }

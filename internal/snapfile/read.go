@@ -77,6 +77,7 @@ func (b *builder) finish(now time.Time) (*cluster.Snapshot, *Report, error) {
 	var takenAt time.Time
 	takenAt, report.Time = b.takenAt(now)
 	b.noteUnused()
+	b.forgetAbsentUsage()
 	b.parts.Has = b.looked()
 	snapshot, err := b.parts.Snapshot(takenAt)
 	if err != nil {
@@ -100,6 +101,13 @@ func (b *builder) takenAt(now time.Time) (time.Time, TimeSource) {
 		return time.Time{}, TimeUnknown
 	}
 	return b.newest.at.UTC(), TimeFromObjects
+}
+
+// forgetAbsentUsage makes measurements that are not there nil.
+func (b *builder) forgetAbsentUsage() {
+	if u := &b.parts.Usage; len(u.Nodes) == 0 && len(u.Pods) == 0 {
+		u.Nodes, u.Pods = nil, nil
+	}
 }
 
 // looked tells which kinds were looked at.
