@@ -119,7 +119,7 @@ func newDeschedule(streams Streams, flags *descheduleflags.Flags) (*deschedule, 
 func (d *deschedule) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	d.log.Info("starting", "version", version.String(), "dryRun", d.flags.DryRun, "interval", d.flags.Interval, "pod", d.self.String())
+	d.log.Info("starting", "version", version.String(), "dryRun", d.flags.DryRun, "interval", d.flags.Interval, "pod", d.self.Name)
 
 	// 1. The policy: nothing is done with a bad one.
 	d.policy = &controller.PolicyFile{
