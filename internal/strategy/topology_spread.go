@@ -132,7 +132,8 @@ type spreader struct {
 	rules   map[ruleKey]*spreadRule
 	bySpec  map[*cluster.Spec][]*spreadRule
 	fit     *fit.Checker
-	arrived map[string][]arrival // by namespace: replacements that earlier strategies' moves let expect
+	arrived map[string][]arrival   // by namespace: replacements that earlier strategies' moves let expect
+	full    map[*cluster.Node]bool // no further pod of them may be moved
 
 	// Of the namespace at hand:
 	carried map[carrier][]*spread
@@ -152,6 +153,7 @@ func newSpreader(c *Cycle, s *topologySpread) *spreader {
 	x := &spreader{
 		c: c, s: s, keys: newTopologyKeys(c), domains: map[inclusion]*domains{}, rules: map[ruleKey]*spreadRule{},
 		bySpec: map[*cluster.Spec][]*spreadRule{}, fit: fit.NewChecker(c.View, c.Nodes), arrived: map[string][]arrival{},
+		full: map[*cluster.Node]bool{},
 	}
 	// Neither the peer nor the scheduler counts pods that are being deleted.
 	x.groups = newPodGroups(c, &s.filter, func(p *cluster.Pod) bool { return !p.Deleting })

@@ -162,6 +162,9 @@ func (b *evening) largest() (int32, bool) {
 // moveOne proposes the next pod of a domain.
 func (b *evening) moveOne(from int32) plan.Scope {
 	v := b.pick(from)
+	if b.full[v.pod.Node] {
+		return plan.ThisPod
+	}
 	if b.nowhere == v.pod.Spec && b.changes == len(b.c.View.Changed()) {
 		b.stuck = append(b.stuck, v)
 		return plan.ThisPod
@@ -179,6 +182,9 @@ func (b *evening) moveOne(from int32) plan.Scope {
 	verdict := b.c.Try(v.pod, Why{Reason: spreadViolated(b.sp, from, to, int(c.count[from]), int(c.count[to])), Targets: nodes})
 	b.room--
 	if !verdict.Accepted {
+		if verdict.Stop == plan.ThisNode {
+			b.full[v.pod.Node] = true
+		}
 		return verdict.Stop
 	}
 	b.moved(v, bookedSince(b.c.View, before, v.pod))
@@ -307,9 +313,14 @@ func keepsOthers(v *victim, n *cluster.Node) bool {
 		if at == now || !o.domains.eligible[n.Index] {
 			continue
 		}
-		allowed := o.least() + o.rule.MaxSkew
-		if now != noDomain && !o.rule.hard() {
-			allowed = max(allowed, o.counts.count[now])
+		least, here := o.least(), int32(0)
+		if now != noDomain && o.domains.eligible[v.pod.Node.Index] {
+			here = o.counts.count[now]
+			least = min(least, here-1) // once the pod has left
+		}
+		allowed := least + o.rule.MaxSkew
+		if !o.rule.hard() {
+			allowed = max(allowed, here)
 		}
 		if o.counts.count[at]+1 > allowed {
 			return false

@@ -64,6 +64,8 @@ func (x *spreader) likeThePeer(sp *spread) []victim {
 			if !x.s.nodeFit || x.fitsBelow(v.pod, below) {
 				v.why = spreadViolated(sp, from.id, to.id, len(from.pods), len(to.pods))
 				out = append(out, v)
+			} else {
+				x.c.Tell(v.pod, func() plan.Reason { return fitsNoSmaller(sp, from.id) })
 			}
 		}
 		to.pods = append(to.pods, from.pods[rest:]...)
