@@ -67,10 +67,12 @@ func (o Options) environment() []string {
 	return env
 }
 
-// shared is the control plane of this test binary.
+// shared is what the tests of this binary have in common.
 var shared struct {
 	sync.Mutex
-	cluster *Cluster
+	cluster  *Cluster
+	dir      string            // for programs; "" without Main
+	programs map[string]string // built, by what they were built from
 }
 
 // ControlPlane returns the control plane that the tests of one binary share,
@@ -88,9 +90,16 @@ func ControlPlane(t testing.TB) *Cluster {
 	return shared.cluster
 }
 
-// Main runs the tests and then stops the shared control plane. It returns the
-// exit code.
+// Main runs the tests and then stops what they shared. It returns the exit
+// code.
 func Main(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "evenkeel-programs-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	shared.dir, shared.programs = dir, map[string]string{}
 	code := m.Run()
 	shared.Lock()
 	defer shared.Unlock()

@@ -50,15 +50,27 @@ func Command(t testing.TB, name string) string {
 }
 
 // Build builds any command of the repository, named as for the go command in
-// its root.
+// its root. It is built once for all tests of a binary that uses Main.
 func Build(t testing.TB, path string) string {
 	t.Helper()
-	target := filepath.Join(t.TempDir(), filepath.Base(path))
+	shared.Lock()
+	defer shared.Unlock()
+	if built, ok := shared.programs[path]; ok {
+		return built
+	}
+	dir := shared.dir
+	if dir == "" {
+		dir = t.TempDir()
+	}
+	target := filepath.Join(dir, filepath.Base(path))
 	build := exec.Command("go", "build", "-o", target, path)
 	build.Dir = Root(t)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if output, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("building %s: %v\n%s", path, err, output)
+	}
+	if shared.dir != "" {
+		shared.programs[path] = target
 	}
 	return target
 }
