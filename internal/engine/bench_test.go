@@ -4,8 +4,6 @@ package engine_test
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,7 +12,6 @@ import (
 	"evenkeel.dev/evenkeel/internal/cluster"
 	"evenkeel.dev/evenkeel/internal/engine"
 	"evenkeel.dev/evenkeel/internal/policy"
-	"evenkeel.dev/evenkeel/internal/strategy"
 	"evenkeel.dev/evenkeel/internal/testkit/gen"
 )
 
@@ -22,22 +19,6 @@ import (
 type size struct{ nodes, pods int }
 
 func sizes() []size { return []size{{100, 3000}, {1000, 30_000}, {5000, 150_000}} }
-
-// benchStrategies are the strategies with the arguments that the peer's figures were measured with.
-func benchStrategies() map[string]string {
-	return map[string]string{
-		"HighNodeUtilization":                         "{thresholds: {cpu: 20, memory: 20}}",
-		"LowNodeUtilization":                          "{thresholds: {cpu: 20, memory: 20}, targetThresholds: {cpu: 70, memory: 70}}",
-		"PodLifeTime":                                 "{maxPodLifeTimeSeconds: 604800}",
-		"RemoveDuplicates":                            "{}",
-		"RemoveFailedPods":                            "{}",
-		"RemovePodsHavingTooManyRestarts":             "{podRestartThreshold: 10}",
-		"RemovePodsViolatingInterPodAntiAffinity":     "{}",
-		"RemovePodsViolatingNodeAffinity":             "{nodeAffinityType: [requiredDuringSchedulingIgnoredDuringExecution]}",
-		"RemovePodsViolatingNodeTaints":               "{}",
-		"RemovePodsViolatingTopologySpreadConstraint": "{}",
-	}
-}
 
 // BenchmarkCycle is the time of one cycle, from snapshot to plan.
 func BenchmarkCycle(b *testing.B) {
@@ -120,18 +101,6 @@ profiles:
 		b.Fatal(err)
 	}
 	return p
-}
-
-func sortedNames(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
-
-func atPoint(point string, names []string) []string {
-	var out []string
-	for _, n := range names {
-		if p, ok := strategy.LookupPlugin(n); ok && string(p.Point) == point {
-			out = append(out, n)
-		}
-	}
-	return out
 }
 
 func cpuTime(b *testing.B) time.Duration {

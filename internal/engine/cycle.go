@@ -83,6 +83,9 @@ func (c *cycle) run(p *profile, point strategy.Point) {
 // accept records a move and makes the rest of the cycle see it: the pod is gone, and room is booked on the node to, if one is given.
 func (c *cycle) accept(p *cluster.Pod, m plan.Move, to *cluster.Node) {
 	m.Seq = len(c.plan.Moves) + 1
+	if to != nil {
+		m.Room = to.Name
+	}
 	c.plan.Moves = append(c.plan.Moves, m)
 	c.view.Remove(p)
 	if to != nil {

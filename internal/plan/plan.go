@@ -55,6 +55,9 @@ type Move struct {
 	Profile  string    `json:"profile"`
 	Strategy string    `json:"strategy"`
 	Reason   Reason    `json:"reason"`
+	// Room is a node on which the replacement could start and room is booked for it; the scheduler may choose another. Empty when
+	// none was looked for.
+	Room string `json:"room,omitempty"`
 }
 
 // Refusal is a move that was wanted and not made.

@@ -17,7 +17,7 @@ const (
 
 // replicas writes how many pods each touched workload has on each node, before and after.
 func (t *table) replicas() {
-	after := simulate.Apply(t.snapshot, t.plan)
+	after := simulate.Apply(t.snapshot, t.plan, false)
 	before, then := t.tally(after)
 	nodes := t.changedNodes(before, then)
 	fmt.Fprintf(t.w, "\n%s (after: where the scheduler would most likely start the replacements)\n", t.bold("Replicas per node, before and after"))

@@ -7,6 +7,12 @@
 package simulate
 
 import (
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
 	"evenkeel.dev/evenkeel/internal/cluster"
 	"evenkeel.dev/evenkeel/internal/fit"
 	"evenkeel.dev/evenkeel/internal/plan"
@@ -19,16 +25,19 @@ type Result struct {
 	Landed map[*cluster.Pod]*cluster.Node
 }
 
-// Apply carries out the plan on a view of s.
-func Apply(s *cluster.Snapshot, p *plan.Plan) *Result {
+// Apply carries out the plan on a view of s. With booked, a replacement goes where the plan has booked room for it, if it has and the node
+// still accepts it.
+func Apply(s *cluster.Snapshot, p *plan.Plan, booked bool) *Result {
 	r := &Result{View: cluster.NewView(s), Landed: map[*cluster.Pod]*cluster.Node{}}
 	w := newScheduler(r.View)
 	var moved []*cluster.Pod
+	room := map[*cluster.Pod]*cluster.Node{}
 	for _, m := range p.Moves {
 		if pod := s.Pod(m.Pod.Namespace, m.Pod.Name); pod != nil && pod.UID == m.Pod.UID {
 			r.View.Remove(pod)
 			w.fit.Left(pod)
 			moved = append(moved, pod)
+			room[pod] = s.Node(m.Room)
 		}
 	}
 	for _, pod := range moved {
@@ -36,7 +45,11 @@ func Apply(s *cluster.Snapshot, p *plan.Plan) *Result {
 		if pod.Owner() == nil || pod.Terminal() {
 			continue
 		}
-		if n := w.place(pod); n != nil {
+		n := room[pod]
+		if !booked || n == nil || !w.fit.Accepts(pod, n) {
+			n = w.place(pod)
+		}
+		if n != nil {
 			r.View.Expect(pod, n)
 			w.fit.Arrived(pod, n)
 			r.Landed[pod] = n
@@ -120,3 +133,50 @@ func (w *scheduler) usedShare(n *cluster.Node) float64 {
 	}
 	return (share(cluster.CPU) + share(cluster.Memory)) / 2
 }
+
+// Snapshot is the cluster after the plan: replacements have new names and UIDs and are ready. Pods that found no place are bound to no node.
+// Measurements and the status of budgets are those from before.
+func (r *Result) Snapshot() (*cluster.Snapshot, error) {
+	s := r.View.Snapshot
+	parts := cluster.Parts{Resources: s.Resources, Usage: s.Usage, Has: s.Has}
+	for _, n := range s.Nodes {
+		parts.Nodes = append(parts.Nodes, n.NodeInfo)
+	}
+	for _, p := range s.Pods {
+		to, moved := r.Landed[p]
+		switch {
+		case !moved:
+			parts.Pods = append(parts.Pods, p.PodInfo)
+		case p.Owner() == nil || p.Terminal():
+		default:
+			parts.Pods = append(parts.Pods, replacement(p, to, s.TakenAt))
+		}
+	}
+	parts.Namespaces = values(s.Namespaces)
+	parts.PriorityClasses = values(s.PriorityClasses)
+	for _, list := range s.Budgets {
+		parts.Budgets = append(parts.Budgets, list...)
+	}
+	parts.Claims = values(s.Claims)
+	parts.Volumes = values(s.Volumes)
+	parts.StorageClasses = values(s.StorageClasses)
+	parts.Workloads = values(s.Workloads)
+	return parts.Snapshot(s.TakenAt)
+}
+
+func replacement(p *cluster.Pod, to *cluster.Node, now time.Time) *cluster.PodInfo {
+	info := *p.PodInfo
+	info.Name += "-again"
+	info.UID += "-again"
+	info.Created, info.Started = now, now
+	info.Containers, info.Conditions = nil, nil
+	info.Phase, info.Ready, info.NodeName = corev1.PodRunning, true, ""
+	if to == nil {
+		info.Phase, info.Ready = corev1.PodPending, false
+	} else {
+		info.NodeName = to.Name
+	}
+	return &info
+}
+
+func values[V any](m map[string]V) []V { return slices.Collect(maps.Values(m)) }

@@ -4,7 +4,7 @@
 //
 //	cluster       the lines below build the cluster; see Cluster
 //	objects       Kubernetes objects (YAML, separated by ---) to add to it
-//	policy        a DeschedulerPolicy; or, in short, plugin names with args: see parsePolicy
+//	policy        a DeschedulerPolicy; or, in short, plugin names with args: see ParsePolicy
 //	plan [compat] [why=ns/pod] [quiet]
 //	              one cycle; prints its moves, refusals (not with quiet) and remarks
 //

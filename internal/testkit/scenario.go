@@ -36,7 +36,7 @@ func (s *scenario) command(t *testing.T, d *datadriven.TestData) string {
 	case "objects":
 		err = s.builder.Objects(d.Input)
 	case "policy":
-		s.policy, err = parsePolicy(d.Input)
+		s.policy, err = ParsePolicy(d.Input)
 	case "plan":
 		return s.plan(d)
 	default:
@@ -48,7 +48,7 @@ func (s *scenario) command(t *testing.T, d *datadriven.TestData) string {
 	return ""
 }
 
-// parsePolicy reads a whole policy, or the short form: one profile "p" with plugins, one a line, and their args
+// ParsePolicy reads a whole policy, or the short form: one profile "p" with plugins, one a line, and their args
 // below, indented:
 //
 //	evictor
@@ -57,7 +57,7 @@ func (s *scenario) command(t *testing.T, d *datadriven.TestData) string {
 //	  excludeOwnerKinds: [Job]
 //	limits
 //	  maxNoOfPodsToEvictPerNode: 2
-func parsePolicy(text string) (*policy.Policy, error) {
+func ParsePolicy(text string) (*policy.Policy, error) {
 	doc := text
 	if !strings.Contains(text, "apiVersion:") {
 		doc = expand(text)
