@@ -21,8 +21,8 @@ import (
 // executables: how long after one pod gives its slot back the next one hears of
 // its turn, and how much memory the agent holds.
 func BenchmarkGrantAfterRelease(b *testing.B) {
-	const waiters = 990 // with those that hang up and join, not quite the thousand that are served
-	a := startProcess(b, "pace: {limits: {maxConcurrent: 1}, attempt: 120s}\n")
+	const waiters = 900 // a queue of a thousand refuses newcomers, and failed pods keep a place in it for two minutes
+	a := startProcess(b, "pace: {limits: {maxConcurrent: 1}, attempt: 120s, refusalsPerSecond: 1000}\n")
 	queue := make([]*paceapi.Client, 0, waiters)
 	join := func(n int) {
 		c := paceapi.NewClient(a.dial(b))

@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"runtime"
 	"sync"
@@ -30,7 +29,8 @@ type Options struct {
 	Node       string
 	Kubeconfig string // empty: in the cluster
 	Source     string // empty or "kubernetes", or a folder of pod files
-	LogTo      io.Writer
+	Log        *slog.Logger
+	Level      *slog.LevelVar // of Log, changed with the configuration
 
 	flags runFlags // what goes before the file, also when it is read again
 }
@@ -39,7 +39,6 @@ type Options struct {
 type Agent struct {
 	options  Options
 	log      *slog.Logger
-	level    *slog.LevelVar
 	metrics  *metrics
 	loop     *loop
 	keeper   *keeper // nil for an agent that installs nothing
@@ -55,9 +54,7 @@ type Agent struct {
 // Serve runs an agent until ctx ends. An error means that it cannot work with
 // these options; what may pass by itself is waited for and shown in the status.
 func Serve(parent context.Context, o Options) error {
-	// 1. Where to log, and what to count.
-	log, level, closeLog := newLogger(o.Config.Log, o.LogTo)
-	defer closeLog()
+	// 1. What to count.
 	registry := prometheus.NewRegistry()
 	m, err := newMetrics(registry)
 	if err != nil {
@@ -66,7 +63,7 @@ func Serve(parent context.Context, o Options) error {
 	if err := registry.Register(collectors.NewGoCollector()); err != nil {
 		return fmt.Errorf("metrics: %w", err)
 	}
-	a := &Agent{options: o, log: log, level: level, metrics: m, started: time.Now(), current: o.Config}
+	a := &Agent{options: o, log: o.Log, metrics: m, started: time.Now(), current: o.Config}
 
 	// 2. The queue and its owner.
 	pods, events, stopEvents, err := a.outside()
@@ -103,12 +100,12 @@ func Serve(parent context.Context, o Options) error {
 	if a.keeper != nil {
 		start(func(ctx context.Context) error { a.keeper.Run(ctx); return nil })
 	}
-	log.Info("agent started", "version", version(), "node", o.Node, "source", o.sourceName(), "socket", o.Config.Socket)
+	o.Log.Info("agent started", "version", version(), "node", o.Node, "source", o.sourceName(), "socket", o.Config.Socket)
 	running.Wait()
 	if parent.Err() == nil {
 		return context.Cause(ctx)
 	}
-	log.Info("agent ends; the stand-in stays and gets along without it")
+	o.Log.Info("agent ends; the stand-in stays and gets along without it")
 	return nil
 }
 
@@ -156,6 +153,7 @@ func (a *Agent) newKeeper() (*keeper, error) {
 			a.loop.do(func(now time.Time) { a.loop.maintain(now, func(w *maintenance) { w.foreign = is }) })
 		},
 	}
+	a.loop.lookAgain = func() { k.lookAgain.Store(true) }
 	if *conf.Install.DefenderExclusions && runtime.GOOS == "windows" {
 		k.exclude = func(ctx context.Context) error {
 			return install.ExcludeFromDefender(ctx, runProgram, i.Target)
@@ -206,12 +204,14 @@ func (a *Agent) serveTCP(ctx context.Context, reg prometheus.Gatherer) error {
 
 // podChange hands what the source tells to the loop.
 func (a *Agent) podChange(c source.Change) {
-	if c.Kind == source.Trouble {
-		a.loop.do(func(now time.Time) { a.loop.pods.trouble(now, c.Err) })
-		a.log.Warn("pods", "err", c.Err)
-		return
+	switch c.Kind {
+	case source.Trouble:
+		a.trouble("pods", fmt.Errorf("pods may be out of date, slots end by timeout then: %w", c.Err))
+	case source.Fine:
+		a.trouble("pods", nil)
+	default:
+		a.loop.do(func(now time.Time) { a.loop.podChange(now, c) })
 	}
-	a.loop.do(func(now time.Time) { a.loop.podChange(now, c) })
 }
 
 // trouble notes a problem for the status, and logs it once.

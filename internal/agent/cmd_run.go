@@ -6,6 +6,8 @@ import (
 	"os"
 	"runtime"
 
+	"k8s.io/klog/v2"
+
 	"evenkeel.dev/evenkeel/internal/agentconfig"
 )
 
@@ -32,8 +34,12 @@ func cmdRun(ctx context.Context, s Streams, args []string) error {
 	if err != nil {
 		return err
 	}
-	o := Options{ConfigFile: f.config, Node: f.node, Kubeconfig: f.kubeconfig, Source: f.source, LogTo: s.Err, flags: f}
+	o := Options{ConfigFile: f.config, Node: f.node, Kubeconfig: f.kubeconfig, Source: f.source, flags: f}
 	o.Config = o.keepFlags(conf)
+	var closeLog func()
+	o.Log, o.Level, closeLog = newLogger(o.Config.Log, s.Err)
+	defer closeLog()
+	klog.SetSlogLogger(o.Log.With("from", "client-go"))
 	return Serve(ctx, o)
 }
 

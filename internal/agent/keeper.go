@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"evenkeel.dev/evenkeel/internal/cni"
@@ -29,8 +30,11 @@ type keeper struct {
 	metrics   *metrics
 	settings  func() cni.Settings // what stand-ins should know
 	exclude   func(context.Context) error
-	foreign   func(bool) // told whether the file in place is someone else's
+	foreign   func(bool)  // told when the file in place is someone else's, and when it is ours again
+	lookAgain atomic.Bool // to be told at the next look in any case
 	problems  problems
+
+	wasForeign bool // owned by Run
 
 	mu    sync.Mutex
 	state keeperState
@@ -68,9 +72,11 @@ func (k *keeper) install(ctx context.Context) {
 	result, err := k.installer.Install()
 	if err != nil {
 		k.problem("install", fmt.Errorf("the stand-in cannot be installed, pods are not paced: %w", err))
+		k.tellForeign(false) // nothing of ours is in the way
 		return
 	}
 	k.installed(result)
+	k.tellForeign(false)
 	if k.exclude != nil {
 		k.problem("defender", k.exclude(ctx))
 	}
@@ -90,7 +96,14 @@ func (k *keeper) look(adopter *install.Adopter) {
 	default:
 		k.problem("install", nil)
 	}
-	k.foreign(o.Waiting != "" || err != nil)
+	k.tellForeign(o.Waiting != "" || err != nil)
+}
+
+func (k *keeper) tellForeign(is bool) {
+	if k.lookAgain.Swap(false) || is != k.wasForeign {
+		k.wasForeign = is
+		k.foreign(is)
+	}
 }
 
 func (k *keeper) installed(r install.Result) {

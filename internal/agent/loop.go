@@ -43,6 +43,7 @@ type loop struct {
 	silent   []*session // waiting, by when they last heard something
 
 	maintenance maintenance
+	lookAgain   func() // asks for a look at the plugin's file; nil without a keeper
 
 	sampling   bool // whether a limit needs samples
 	sampleAt   time.Time
@@ -54,7 +55,8 @@ func newLoop(now time.Time, q *pace.Queue, pods *podBook) *loop {
 	return &loop{
 		inbox: make(chan func(time.Time)), ended: make(chan struct{}),
 		queue: q, pods: pods, sessions: map[pace.AttemptID]*session{},
-		locksAt: now, recoverEnd: now.Add(30 * time.Second),
+		maintenance: maintenance{watched: len(pods.maintenance.Labels) > 0},
+		locksAt:     now, recoverEnd: now.Add(30 * time.Second),
 	}
 }
 

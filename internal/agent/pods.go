@@ -1,26 +1,209 @@
 package agent
 
 import (
+	"cmp"
+	"slices"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"evenkeel.dev/evenkeel/internal/agent/source"
 	"evenkeel.dev/evenkeel/internal/agentconfig"
 	"evenkeel.dev/evenkeel/internal/pace"
 	"evenkeel.dev/evenkeel/internal/paceapi"
+	"evenkeel.dev/evenkeel/internal/podstate"
 )
 
+// podBook is what the loop knows of the node's pods, and who watches which slot.
+// A pod's key is the UID by which the network plugin knows it, or its namespace
+// and name where the runtime passes no UID on.
 type podBook struct {
+	rules       podstate.Rules
+	maintenance agentconfig.Maintenance
+	boot        time.Time
+
 	synced bool
-	pods   map[string]int
+	pods   map[string]*corev1.Pod // by namespace/name
+	slots  map[string]*watched    // by key
 }
 
-func newPodBook(c agentconfig.Config, boot time.Time) *podBook      { return &podBook{} }
-func (b *podBook) info(paceapi.Request) pace.Info                   { return pace.Info{} }
-func (b *podBook) resumed(time.Time, paceapi.Request)               {}
-func (b *podBook) granted(time.Time, pace.Grant)                    {}
-func (b *podBook) released(string)                                  {}
-func (b *podBook) trouble(time.Time, error)                         {}
-func (b *podBook) problems(time.Time) []string                      { return nil }
-func (l *loop) judgePods(now time.Time) time.Time                   { return time.Time{} }
-func (l *loop) podChange(now time.Time, c source.Change)            {}
-func (l *loop) reconfigurePods(now time.Time, c agentconfig.Config) {}
+// watched is a slot whose pod is watched until it has started.
+type watched struct {
+	pod     string // namespace/name
+	memory  podstate.Memory
+	recheck time.Time // zero: only when the pod changes
+}
+
+func newPodBook(c agentconfig.Config, boot time.Time) *podBook {
+	return &podBook{
+		rules: c.Pods, maintenance: c.Maintenance, boot: boot,
+		pods: map[string]*corev1.Pod{}, slots: map[string]*watched{},
+	}
+}
+
+func nameOf(p *corev1.Pod) string { return p.Namespace + "/" + p.Name }
+
+// keyOf is the UID by which the network plugin knows a pod: of a static pod that
+// of its manifest, which its mirror in the API carries as an annotation.
+func keyOf(p *corev1.Pod) string {
+	if uid := p.Annotations[corev1.MirrorPodAnnotationKey]; uid != "" {
+		return uid
+	}
+	return string(p.UID)
+}
+
+// identify fills in the UID of a request from a runtime that passes none on.
+func (b *podBook) identify(req *paceapi.Request) {
+	if p := b.pods[req.Namespace+"/"+req.Name]; req.UID == "" && p != nil && p.DeletionTimestamp == nil {
+		req.UID = keyOf(p)
+	}
+}
+
+// info says how the pod of a request is treated.
+func (b *podBook) info(req paceapi.Request) pace.Info {
+	return b.rules.Classify(req.Namespace, req.UID, b.pods[req.Namespace+"/"+req.Name])
+}
+
+// granted begins to watch a pod that was given a slot.
+func (b *podBook) granted(now time.Time, g pace.Grant) {
+	if g.Why == pace.SamePod || g.Why == pace.Ungated {
+		return
+	}
+	name := g.Namespace + "/" + g.Name
+	b.slots[g.UID] = &watched{pod: name, memory: podstate.Remember(b.pods[name], g.UID, now, b.boot)}
+}
+
+// resumed begins to watch a pod whose plugin has been running for a while, let
+// through by whoever was the agent then.
+func (b *podBook) resumed(now time.Time, req paceapi.Request) {
+	if b.slots[req.Key()] == nil {
+		began := now.Add(-time.Duration(req.RunningFor))
+		b.slots[req.Key()] = &watched{
+			pod:    req.Namespace + "/" + req.Name,
+			memory: podstate.Remember(nil, req.UID, began, b.boot),
+		}
+	}
+}
+
+func (b *podBook) released(key string) { delete(b.slots, key) }
+
+// starting is the pods that a restarted agent must count, which from now on are
+// watched.
+func (b *podBook) starting(now time.Time) []pace.Starting {
+	var list []pace.Starting
+	for name, p := range b.pods {
+		since, ok := b.rules.Starting(p, b.boot, now)
+		key := keyOf(p)
+		info := b.rules.Classify(p.Namespace, key, p)
+		if !ok || info.Class == pace.ClassUngated {
+			continue
+		}
+		list = append(list, pace.Starting{UID: key, Namespace: p.Namespace, Name: p.Name, Info: info, For: now.Sub(since)})
+		if b.slots[key] == nil {
+			b.slots[key] = &watched{pod: name, memory: podstate.Recover(key, b.boot)}
+		}
+	}
+	slices.SortFunc(list, func(x, y pace.Starting) int {
+		return cmp.Or(cmp.Compare(y.For, x.For), cmp.Compare(x.UID, y.UID))
+	})
+	return list
+}
+
+// podChange takes in what the source tells.
+func (l *loop) podChange(now time.Time, c source.Change) {
+	b := l.pods
+	switch c.Kind {
+	case source.Synced:
+		b.synced = true
+		l.apply(now, l.queue.Seed(now, b.starting(now)))
+	case source.Gone:
+		if p := b.pods[nameOf(c.Pod)]; p != nil && p.UID == c.Pod.UID {
+			delete(b.pods, nameOf(c.Pod))
+		}
+		l.podGone(now, keyOf(c.Pod))
+	case source.Seen:
+		b.pods[nameOf(c.Pod)] = c.Pod
+		l.podSeen(now, c.Pod)
+	}
+	l.maintain(now, func(m *maintenance) { m.initialising = b.initialising() })
+}
+
+func (l *loop) podSeen(now time.Time, p *corev1.Pod) {
+	key := keyOf(p)
+	if ended(p) {
+		l.podGone(now, key)
+		return
+	}
+	l.judge(now, key)
+	for _, k := range []string{key, nameOf(p)} {
+		l.apply(now, l.queue.Classify(now, k, l.pods.rules.Classify(p.Namespace, key, p)))
+	}
+}
+
+// ended reports whether a pod will not start any more.
+func ended(p *corev1.Pod) bool {
+	return p.DeletionTimestamp != nil || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
+}
+
+func (l *loop) podGone(now time.Time, key string) {
+	delete(l.pods.slots, key)
+	l.apply(now, l.queue.Gone(now, key))
+}
+
+// judge asks whether a pod with a slot has started. A pod that is not in the
+// cache, or is there under another UID, may be newer than the cache: it is left
+// to the next change and, at last, to slotTimeout.
+func (l *loop) judge(now time.Time, key string) {
+	w := l.pods.slots[key]
+	if w == nil {
+		return
+	}
+	p := l.pods.pods[w.pod]
+	if p == nil || !podstate.Is(p, key) {
+		w.recheck = time.Time{}
+		return
+	}
+	v := l.pods.rules.Judge(w.memory, p, now)
+	w.recheck = v.Recheck
+	switch {
+	case v.Gone:
+		l.podGone(now, key)
+	case v.Release:
+		delete(l.pods.slots, key)
+		l.log.Info("slot given back", "pod", w.pod, "why", string(v.Reason), "detail", v.Detail)
+		out, _ := l.queue.Release(now, key, v.Reason)
+		l.apply(now, out)
+	}
+}
+
+// judgePods judges the pods that are due and gives the time of the next.
+func (l *loop) judgePods(now time.Time) time.Time {
+	var next time.Time
+	for key, w := range l.pods.slots {
+		if !w.recheck.IsZero() && !now.Before(w.recheck) {
+			l.judge(now, key)
+		}
+		next = earlier(next, w.recheck)
+	}
+	return next
+}
+
+// pluginSucceeded notes that a pod has its sandbox.
+func (l *loop) pluginSucceeded(now time.Time, key string) {
+	if w := l.pods.slots[key]; w != nil {
+		w.memory.PluginDone(now)
+		l.judge(now, key)
+	}
+}
+
+// reconfigurePods takes over new rules for what is judged from now on.
+func (l *loop) reconfigurePods(now time.Time, c agentconfig.Config) {
+	l.pods.rules, l.pods.maintenance = c.Pods, c.Maintenance
+	for key := range l.pods.slots {
+		l.judge(now, key)
+	}
+	l.maintain(now, func(m *maintenance) {
+		m.watched = len(c.Maintenance.Labels) > 0
+		m.initialising = l.pods.initialising()
+	})
+}

@@ -19,7 +19,7 @@ func (a *Agent) reconfigure(c agentconfig.Config) {
 	old := a.config()
 	kept := a.options.keepFlags(c)
 	a.trouble("restart", needRestart(old, kept))
-	setLevel(a.level, kept.Log.Level)
+	setLevel(a.options.Level, kept.Log.Level)
 	a.loop.do(func(now time.Time) {
 		out, err := a.loop.queue.SetConfig(now, kept.Pace)
 		if err != nil { // it was validated

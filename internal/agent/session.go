@@ -54,6 +54,7 @@ func (s *session) attempt(info pace.Info) pace.Attempt {
 
 func (l *loop) arrive(now time.Time, s *session) {
 	l.sessions[s.id] = s
+	l.pods.identify(&s.req)
 	info := l.pods.info(s.req)
 	if s.req.Running {
 		l.apply(now, l.queue.Resume(now, s.attempt(info), time.Duration(s.req.RunningFor)))
@@ -75,6 +76,9 @@ func (l *loop) done(now time.Time, s *session, d paceapi.Done) {
 		l.log.Warn("the plugin failed", "pod", s.req.Namespace+"/"+s.req.Name, "exit", d.Exit, "took", took)
 	}
 	l.apply(now, l.queue.Done(now, s.id, took, d.Exit == 0))
+	if d.Exit == 0 {
+		l.pluginSucceeded(now, s.req.Key())
+	}
 }
 
 func (l *loop) leave(now time.Time, s *session) {

@@ -54,12 +54,11 @@ func (a *Agent) status(files bool) (Status, bool) {
 		Pods:       PodsStatus{Source: a.options.sourceName()},
 		Problems:   a.problems.list(),
 	}
-	alive := a.loop.ask(func(now time.Time) {
+	alive := a.loop.ask(func(time.Time) {
 		s.Queue = a.loop.queue.Snapshot()
 		s.Connections = len(a.loop.sessions)
 		s.Conditions.Synced = a.loop.pods.synced
 		s.Pods.Known = len(a.loop.pods.pods)
-		s.Problems = append(s.Problems, a.loop.pods.problems(now)...)
 	})
 	if a.keeper != nil {
 		k := a.keeper.snapshot()

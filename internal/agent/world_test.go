@@ -69,8 +69,10 @@ func (w *world) configure(text string) {
 	w.must(os.WriteFile(w.config, []byte("install: {enabled: false}\nlisten: none\n"+text), 0o644))
 }
 
-// start runs the agent; stop ends it.
-func (w *world) start() {
+// start runs the agent on the folder of pods; stop ends it.
+func (w *world) start() { w.run(func(*Options) {}) }
+
+func (w *world) run(change func(*Options)) {
 	w.t.Helper()
 	conf, err := agentconfig.Load(w.config, runtime.GOOS)
 	w.must(err)
@@ -78,12 +80,13 @@ func (w *world) start() {
 	w.log = &syncBuffer{}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() {
-		ended <- Serve(ctx, Options{
-			ConfigFile: w.config, Config: conf, Source: filepath.Join(w.dir, "pods"), LogTo: w.log,
-			flags: runFlags{socket: w.socket},
-		})
-	}()
+	o := Options{
+		ConfigFile: w.config, Config: conf, Source: filepath.Join(w.dir, "pods"),
+		flags: runFlags{socket: w.socket},
+	}
+	o.Log, o.Level, _ = newLogger(conf.Log, w.log)
+	change(&o)
+	go func() { ended <- Serve(ctx, o) }()
 	w.stop = sync.OnceValue(func() error { cancel(); return <-ended })
 	w.eventually("the agent answers", func() bool {
 		_, err := askAgent(context.Background(), w.socket)

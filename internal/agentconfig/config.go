@@ -7,17 +7,15 @@ import (
 	"time"
 
 	"evenkeel.dev/evenkeel/internal/pace"
-	// "evenkeel.dev/evenkeel/internal/podstate"
+	"evenkeel.dev/evenkeel/internal/podstate"
 )
 
 // Config is the file. Every field may be left out.
 type Config struct {
 	// Pace is how many pods start at once and in which order.
 	Pace pace.Config `json:"pace,omitempty"`
-	// Started says when a starting pod gives its slot back.
-	//	Started podstate.Config `json:"started,omitempty"`
-	// Gate says which pods are held at all.
-	Gate Gate `json:"gate,omitempty"`
+	// Pods says which pods are held, and when one that starts gives its slot back.
+	Pods podstate.Rules `json:"pods,omitempty"`
 	// Install says which plugin the stand-in replaces.
 	Install Install `json:"install,omitempty"`
 	// Maintenance says which pods replace the plugin's file when they start.
@@ -30,12 +28,6 @@ type Config struct {
 	Events *bool `json:"events,omitempty"`
 	// Log says where to log.
 	Log Log `json:"log,omitempty"`
-}
-
-// Gate says which pods are held.
-type Gate struct {
-	// ExcludedNamespaces are never held and never counted; default kube-system.
-	ExcludedNamespaces *[]string `json:"excludedNamespaces,omitempty"`
 }
 
 // Install says what to install and where.

@@ -3,14 +3,17 @@ package agentconfig
 import "evenkeel.dev/evenkeel/internal/sock"
 
 // Defaulted returns the configuration with every unset field at its default for
-// the operating system goos; what pace and podstate default themselves is left to
-// them.
+// the operating system goos; what pace defaults by the number of cores is left to
+// it.
 func (c Config) Defaulted(goos string) Config {
 	windows := goos == "windows"
 	setText(&c.Socket, sock.DefaultPath)
 	setText(&c.Listen, DefaultListen)
 	c.Events = or(c.Events, true)
-	c.Gate.ExcludedNamespaces = or(c.Gate.ExcludedNamespaces, []string{"kube-system"})
+	if c.Pods.ExcludeNamespaces == nil { // [] means none
+		c.Pods.ExcludeNamespaces = []string{"kube-system"}
+	}
+	c.Pods = c.Pods.Defaulted()
 	setText(&c.Log.Level, "info")
 	setText(&c.Log.Format, "json")
 	setNumber(&c.Log.MaxSizeMB, 10)

@@ -11,7 +11,10 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
+
+	"evenkeel.dev/evenkeel/internal/pace"
 )
 
 // Load reads the file at path; an empty path is an empty file. The result is
@@ -38,40 +41,41 @@ func Load(path, goos string) (Config, error) {
 func Parse(data []byte, goos string) (Config, error) {
 	var c Config
 	if len(bytes.TrimSpace(data)) > 0 {
-		if err := yaml.UnmarshalStrict(data, &c); err != nil {
-			return Config{}, plain(err)
+		if err := decode(data, &c); err != nil {
+			return Config{}, err
 		}
 	}
 	c = c.Defaulted(goos)
 	return c, c.Validate().ToAggregate()
 }
 
-// plain drops what a decoder says about itself.
-func plain(err error) error {
-	text := err.Error()
-	for _, noise := range []string{"error unmarshaling JSON: ", "while decoding JSON: ", "error converting YAML to JSON: ", "json: "} {
-		text = strings.ReplaceAll(text, noise, "")
+// decode names every unknown and repeated field with its path.
+func decode(data []byte, c *Config) error {
+	text, err := yaml.YAMLToJSONStrict(data)
+	if err != nil {
+		return err
 	}
-	return errors.New(text)
+	strict, err := json.UnmarshalStrict(text, c)
+	return errors.Join(append(strict, err)...)
 }
 
 // Validate returns everything that is wrong with a complete configuration.
 func (c Config) Validate() field.ErrorList {
 	var errs field.ErrorList
-	for _, p := range c.Pace.Validate() {
-		errs = append(errs, field.Invalid(field.NewPath("pace").Child(p.Path), p.Value, "want "+p.Want))
-	}
+	errs = append(errs, wrong(field.NewPath("pace"), c.Pace.Validate())...)
+	errs = append(errs, wrong(field.NewPath("pods"), c.Pods.Validate())...)
 	errs = append(errs, c.Install.validate(field.NewPath("install"))...)
 	errs = append(errs, c.Log.validate(field.NewPath("log"))...)
 	if _, _, err := net.SplitHostPort(c.Listen); err != nil && c.Listen != NoListen {
 		errs = append(errs, field.Invalid(field.NewPath("listen"), c.Listen, "want HOST:PORT or "+NoListen))
 	}
-	if c.Gate.ExcludedNamespaces != nil {
-		for i, ns := range *c.Gate.ExcludedNamespaces {
-			if ns == "" {
-				errs = append(errs, field.Required(field.NewPath("gate", "excludedNamespaces").Index(i), "want the name of a namespace"))
-			}
-		}
+	return errs
+}
+
+func wrong(at *field.Path, problems pace.Problems) field.ErrorList {
+	var errs field.ErrorList
+	for _, p := range problems {
+		errs = append(errs, field.Invalid(at.Child(p.Path), p.Value, "want "+p.Want))
 	}
 	return errs
 }

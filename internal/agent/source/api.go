@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,14 +22,8 @@ type API struct {
 
 // Run implements Source. It goes on through every outage of the API server.
 func (a API) Run(ctx context.Context, tell func(Change)) error {
-	informer := cache.NewSharedIndexInformer(a.listWatch(), &corev1.Pod{}, 0, cache.Indexers{})
+	informer := cache.NewSharedIndexInformer(a.listWatch(tell), &corev1.Pod{}, 0, cache.Indexers{})
 	if err := informer.SetTransform(strip); err != nil {
-		return fmt.Errorf("watch pods of node %s: %w", a.Node, err)
-	}
-	err := informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
-		tell(Change{Kind: Trouble, Err: fmt.Errorf("watch pods of node %s: %w", a.Node, err)})
-	})
-	if err != nil {
 		return fmt.Errorf("watch pods of node %s: %w", a.Node, err)
 	}
 	handler, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
@@ -51,17 +46,32 @@ func (a API) Run(ctx context.Context, tell func(Change)) error {
 	return nil
 }
 
-func (a API) listWatch() cache.ListerWatcher {
+// listWatch reports outages by itself: a reflector keeps some to itself.
+func (a API) listWatch(tell func(Change)) cache.ListerWatcher {
 	selector := fields.OneTermEqualSelector("spec.nodeName", a.Node).String()
 	pods := a.Client.CoreV1().Pods(metav1.NamespaceAll)
+	var failing atomic.Bool
+	note := func(err error) {
+		switch {
+		case err != nil:
+			failing.Store(true)
+			tell(Change{Kind: Trouble, Err: fmt.Errorf("watch pods of node %s: %w", a.Node, err)})
+		case failing.Swap(false):
+			tell(Change{Kind: Fine})
+		}
+	}
 	lw := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			o.FieldSelector = selector
-			return pods.List(ctx, o)
+			list, err := pods.List(ctx, o)
+			note(err)
+			return list, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			o.FieldSelector = selector
-			return pods.Watch(ctx, o)
+			w, err := pods.Watch(ctx, o)
+			note(err)
+			return w, err
 		},
 	}
 	return cache.ToListWatcherWithWatchListSemantics(lw, a.Client)

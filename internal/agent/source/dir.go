@@ -41,18 +41,29 @@ func (d Dir) Run(ctx context.Context, tell func(Change)) error {
 
 type podFile struct {
 	info fs.FileInfo
-	pod  *corev1.Pod // nil while the file is not a pod
+	pod  *corev1.Pod // the last one read; nil while there was none
+	err  error       // why the file cannot be read now
 }
 
 type dirReader struct {
 	folder  string
 	files   map[string]podFile
 	tell    func(Change)
-	trouble string
+	trouble string // as last reported
+	faulty  bool   // something went wrong this time
 }
 
 // read reports what changed since the last time.
 func (r *dirReader) read() {
+	r.faulty = false
+	r.readFolder()
+	if !r.faulty && r.trouble != "" {
+		r.trouble = ""
+		r.tell(Change{Kind: Fine})
+	}
+}
+
+func (r *dirReader) readFolder() {
 	entries, err := os.ReadDir(r.folder)
 	if err != nil {
 		r.complain(fmt.Errorf("read pods: %w", err))
@@ -78,13 +89,13 @@ func (r *dirReader) readFile(e fs.DirEntry) {
 		return // gone again
 	}
 	old, known := r.files[e.Name()]
-	if known && info.ModTime().Equal(old.info.ModTime()) && info.Size() == old.info.Size() && os.SameFile(info, old.info) {
+	if known && old.err == nil && info.ModTime().Equal(old.info.ModTime()) && info.Size() == old.info.Size() && os.SameFile(info, old.info) {
 		return
 	}
 	pod, err := readPod(filepath.Join(r.folder, e.Name()))
 	if err != nil {
 		r.complain(err)
-		r.files[e.Name()] = podFile{info: info, pod: old.pod}
+		r.files[e.Name()] = podFile{info: info, pod: old.pod, err: err}
 		return
 	}
 	if old.pod != nil && old.pod.UID != pod.UID {
@@ -118,6 +129,7 @@ func (r *dirReader) drop(name string) {
 
 // complain reports the same trouble once until another comes.
 func (r *dirReader) complain(err error) {
+	r.faulty = true
 	if err.Error() != r.trouble {
 		r.trouble = err.Error()
 		r.tell(Change{Kind: Trouble, Err: err})

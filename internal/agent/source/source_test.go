@@ -2,17 +2,21 @@ package source
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
+	ktesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/cache"
 )
 
@@ -103,7 +107,7 @@ func TestPodFilesAreReadAndTheirRemovalIsADeletion(t *testing.T) {
 	put("b.json", `{"metadata":{"namespace":"shop"`)
 	expect(t, changes, "trouble")
 	put("b.json", `{"metadata":{"namespace":"shop","name":"b","uid":"2"}}`)
-	expect(t, changes, "seen b/2")
+	expect(t, changes, "seen b/2", "fine")
 	put("a.json", `{"metadata":{"namespace":"shop","name":"a","uid":"9"}}`)
 	expect(t, changes, "gone a/1", "seen a/9")
 	if err := os.Remove(filepath.Join(dir, "a.json")); err != nil {
@@ -114,4 +118,25 @@ func TestPodFilesAreReadAndTheirRemovalIsADeletion(t *testing.T) {
 
 func TestAFolderThatIsMissingIsTroubleNotAnEnd(t *testing.T) {
 	expect(t, listen(t, Dir{Folder: filepath.Join(t.TempDir(), "none")}), "trouble", "synced")
+}
+
+func TestAnOutageOfTheAPIIsTroubleUntilItIsOver(t *testing.T) {
+	client := fake.NewSimpleClientset(pod("a", "1"))
+	var down atomic.Bool
+	down.Store(true)
+	client.PrependReactor("list", "pods", func(ktesting.Action) (bool, runtime.Object, error) {
+		if down.Load() {
+			return true, nil, errors.New("connection refused")
+		}
+		return false, nil, nil
+	})
+	changes := listen(t, API{Client: client, Node: "n1"})
+	expect(t, changes, "trouble")
+	down.Store(false)
+	for {
+		if c := <-changes; c == "fine" {
+			break
+		}
+	}
+	expect(t, changes, "seen a/1", "synced")
 }
