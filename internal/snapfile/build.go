@@ -50,7 +50,7 @@ func newBuilder(conv *cluster.Converter) *builder {
 		conv = cluster.NewConverter()
 	}
 	return &builder{
-		kinds: kinds(), conv: conv, parser: parser{known: map[quantity]resource.Quantity{}},
+		kinds: kinds(), conv: conv, parser: parser{known: map[quantity]resource.Quantity{}, resources: conv.Resources},
 		parts:  cluster.Parts{Resources: conv.Resources, Usage: cluster.Usage{Nodes: map[string]cluster.Amounts{}, Pods: map[string]cluster.Amounts{}}},
 		seen:   map[identity]place{},
 		listed: map[string]bool{}, counts: map[typeName]int{},

@@ -8,8 +8,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -97,7 +100,7 @@ func same[T any](t *testing.T, name typeName, seed int64, typed func(*cluster.Co
 		if _, problem := kinds()[name].read(b, raw); problem != nil {
 			t.Fatalf("seed %d: %s: %v\n%s", seed, problem.path, problem.err, raw)
 		}
-		// The same object through the API type, from the same bytes where they hold all fields, so that both have the same precision.
+		// The same object through the API type, from the bytes of all fields, so that both have the same precision.
 		var api T
 		if err := json.Unmarshal(marshal(t, name, &o), &api); err != nil {
 			t.Fatal(err)
@@ -127,7 +130,8 @@ func marshal(t *testing.T, name typeName, o any) []byte {
 }
 
 func TestReadingAFileLosesNothingThatDecisionsRead(t *testing.T) {
-	for seed := range int64(300) {
+	workload := func(b *builder) any { return b.parts.Workloads[0] }
+	for seed := range int64(100) {
 		same(t, typeName{"v1", "Pod"}, seed, func(c *cluster.Converter, o *corev1.Pod) any { return c.Pod(o) },
 			func(b *builder) any { return b.parts.Pods[0] })
 		same(t, typeName{"v1", "Node"}, seed, func(c *cluster.Converter, o *corev1.Node) any { return c.Node(o) },
@@ -140,5 +144,17 @@ func TestReadingAFileLosesNothingThatDecisionsRead(t *testing.T) {
 			func(b *builder) any { return b.parts.Volumes[0] })
 		same(t, typeName{"storage.k8s.io/v1", "StorageClass"}, seed, func(c *cluster.Converter, o *storagev1.StorageClass) any { return c.StorageClass(o) },
 			func(b *builder) any { return b.parts.StorageClasses[0] })
+		same(t, typeName{"v1", "Namespace"}, seed, func(c *cluster.Converter, o *corev1.Namespace) any { return c.Namespace(o) },
+			func(b *builder) any { return b.parts.Namespaces[0] })
+		same(t, typeName{"scheduling.k8s.io/v1", "PriorityClass"}, seed, func(c *cluster.Converter, o *schedulingv1.PriorityClass) any { return c.PriorityClass(o) },
+			func(b *builder) any { return b.parts.PriorityClasses[0] })
+		same(t, typeName{"apps/v1", "ReplicaSet"}, seed, func(c *cluster.Converter, o *appsv1.ReplicaSet) any { return c.ReplicaSet(o) }, workload)
+		same(t, typeName{"apps/v1", "Deployment"}, seed, func(c *cluster.Converter, o *appsv1.Deployment) any { return c.Deployment(o) }, workload)
+		same(t, typeName{"apps/v1", "StatefulSet"}, seed, func(c *cluster.Converter, o *appsv1.StatefulSet) any { return c.StatefulSet(o) }, workload)
+		same(t, typeName{"apps/v1", "DaemonSet"}, seed, func(c *cluster.Converter, o *appsv1.DaemonSet) any { return c.DaemonSet(o) }, workload)
+		same(t, typeName{"batch/v1", "Job"}, seed, func(c *cluster.Converter, o *batchv1.Job) any { return c.Job(o) }, workload)
+		same(t, typeName{"v1", "ReplicationController"}, seed, func(c *cluster.Converter, o *corev1.ReplicationController) any {
+			return c.ReplicationController(o)
+		}, workload)
 	}
 }

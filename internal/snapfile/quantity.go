@@ -11,6 +11,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"evenkeel.dev/evenkeel/internal/cluster"
 )
 
 // quantity is a resource quantity as it was written. It is parsed when an object is converted: there the path of the field is known,
@@ -50,7 +52,8 @@ const (
 
 // parser parses quantities and remembers them.
 type parser struct {
-	known map[quantity]resource.Quantity
+	known     map[quantity]resource.Quantity
+	resources *cluster.Resources
 }
 
 var (
@@ -96,6 +99,7 @@ func (p *parser) list(in quantities) (corev1.ResourceList, *fieldError) {
 	if len(in) == 0 {
 		return nil, nil
 	}
+	p.number(in)
 	out := make(corev1.ResourceList, len(in))
 	for name, q := range in {
 		v, err := p.parse(name, q)
@@ -105,6 +109,20 @@ func (p *parser) list(in quantities) (corev1.ResourceList, *fieldError) {
 		out[name] = v
 	}
 	return out, nil
+}
+
+// number gives resources that are new their numbers in order of name, so that the numbers depend on the files alone.
+func (p *parser) number(in quantities) {
+	var found []corev1.ResourceName
+	for name := range in {
+		if _, known := p.resources.Lookup(name); !known {
+			found = append(found, name)
+		}
+	}
+	slices.Sort(found)
+	for _, name := range found {
+		p.resources.ID(name)
+	}
 }
 
 // firstError is the error of the first resource, by name, that has one: maps have no order of their own.

@@ -3,8 +3,10 @@ package snapfile_test
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,9 +16,12 @@ import (
 	"time"
 
 	"github.com/cockroachdb/datadriven"
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
 
 	"evenkeel.dev/evenkeel/internal/cluster"
 	"evenkeel.dev/evenkeel/internal/snapfile"
+	"evenkeel.dev/evenkeel/internal/testkit/gen"
 )
 
 // TestRead runs the scenarios in testdata/read. Commands:
@@ -152,4 +157,58 @@ func describe(s *cluster.Snapshot, r *snapfile.Report) string {
 		p("note: %s", note)
 	}
 	return b.String()
+}
+
+func TestResourcesAreNumberedTheSameEveryTime(t *testing.T) {
+	text := `[{"kind":"Node","apiVersion":"v1","metadata":{"name":"a"},"status":{"allocatable":{"cpu":"1","g":"1","f":"1","e":"1","d":"1","c":"1","b":"1","a":"1"}}}]`
+	for range 20 {
+		s, _, err := snapfile.Read([]string{"-"}, snapfile.Options{Stdin: strings.NewReader(text)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		names := ""
+		for id := range cluster.ResourceID(s.Resources.Len()) {
+			names += string(s.Resources.Name(id)) + " "
+		}
+		if want := "cpu memory pods a b c d e f g "; names != want {
+			t.Fatalf("resources %s, want %s", names, want)
+		}
+	}
+}
+
+// TestTheSameClusterInJSONAndYAMLIsTheSame also shuffles the objects.
+func TestTheSameClusterInJSONAndYAMLIsTheSame(t *testing.T) {
+	var text bytes.Buffer
+	if err := (gen.Config{Nodes: 10, Pods: 200, Seed: 3, Budgets: 50}).WriteJSON(&text); err != nil {
+		t.Fatal(err)
+	}
+	var list struct {
+		Items []json.RawMessage `json:"items"`
+	}
+	if err := json.Unmarshal(text.Bytes(), &list); err != nil {
+		t.Fatal(err)
+	}
+	rand.New(rand.NewPCG(1, 2)).Shuffle(len(list.Items), func(i, j int) { list.Items[i], list.Items[j] = list.Items[j], list.Items[i] })
+	shuffled, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": list.Items})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inYAML, err := yaml.JSONToYAML(shuffled)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := ""
+	for _, data := range [][]byte{text.Bytes(), shuffled, inYAML} {
+		s, report, err := snapfile.Read([]string{"-"}, snapfile.Options{Stdin: bytes.NewReader(data), Now: gen.Now()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := describe(s, report)
+		if want == "" {
+			want = got
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("(-first +this):\n%s", diff)
+		}
+	}
 }
