@@ -64,7 +64,7 @@ func fitsNowhere(counts map[string]int) plan.Reason {
 	}
 	message := "there is no other node"
 	if total > 0 {
-		message = fmt.Sprintf("fits none of the %d other nodes: %s", total, strings.Join(parts, ", "))
+		message = "fits no other node: " + strings.Join(parts, ", ")
 	}
 	return plan.Reason{Code: CodeNowhere, Message: message, Numbers: numbers}
 }
