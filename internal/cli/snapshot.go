@@ -196,6 +196,6 @@ func printTaken(w io.Writer, path string, size int64, taken []snapfile.Taken) er
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "wrote %s, %.1f MiB\n", path, float64(size)/(1<<20))
+	_, err := fmt.Fprintf(w, "wrote %s, %d KiB\n", path, (size+1023)/1024)
 	return err
 }

@@ -132,6 +132,32 @@ func TestSnapshotThatFailsLeavesTheOldFile(t *testing.T) {
 	}
 }
 
+func TestSnapshotSaysWhatTheServerSaidOrDidNotSay(t *testing.T) {
+	for name, c := range map[string]struct {
+		fail func(r *http.Request) *apierrors.StatusError
+		want string
+	}{
+		"credentials refused": {func(*http.Request) *apierrors.StatusError { return apierrors.NewUnauthorized("no token") }, "no token"},
+		"broken": {func(*http.Request) *apierrors.StatusError {
+			return apierrors.NewInternalError(errors.New("etcd is gone"))
+		}, "etcd is gone"},
+		"slow": {func(r *http.Request) *apierrors.StatusError {
+			<-r.Context().Done()
+			return nil
+		}, "deadline exceeded"},
+	} {
+		kubeconfig, _ := liveCluster(t, 2, c.fail)
+		file := filepath.Join(t.TempDir(), "snapshot.json")
+		code, _, errs := run(t, "snapshot", "-o", file, "--kubeconfig", kubeconfig, "--timeout", "200ms")
+		if code != cli.ExitError || !strings.Contains(errs, "list /api/v1/namespaces: ") || !strings.Contains(errs, c.want) {
+			t.Errorf("%s: exit status %d: %s", name, code, errs)
+		}
+		if left, err := os.ReadDir(filepath.Dir(file)); err != nil || len(left) > 0 {
+			t.Errorf("%s: left behind: %v (%v)", name, left, err)
+		}
+	}
+}
+
 func TestARedactedCopyGivesTheSamePlan(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "copy.json")
 	if code, _, errs := run(t, "snapshot", "--from", example, "-o", file, "--redact"); code != cli.ExitOK {

@@ -21,8 +21,11 @@ type OutFile struct {
 	mark int64        // length at the last Mark
 }
 
-// Create starts a file. The file that has the name now stays until [OutFile.Commit].
+// Create starts a file. The file that has the name now stays until [OutFile.Commit]; anything but a regular file is an error.
 func Create(path string) (*OutFile, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("write %s: not a regular file", path) // it would be replaced
+	}
 	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return nil, fmt.Errorf("write %s: %w", path, err)

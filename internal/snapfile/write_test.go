@@ -322,6 +322,14 @@ func TestAFileInUseStaysUntilTheNewOneIsWhole(t *testing.T) {
 	}
 }
 
+func TestDevicesAndDirectoriesAreNotReplaced(t *testing.T) {
+	for _, path := range []string{os.DevNull, t.TempDir()} {
+		if _, err := snapfile.Create(path); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+			t.Errorf("%s: error %v", path, err)
+		}
+	}
+}
+
 func TestObjectsThatAreNoneAreRefusedWithTheirField(t *testing.T) {
 	var b strings.Builder
 	w, err := snapfile.NewWriter(&b, snapfile.Header{TakenAt: takenAt(), Redacted: true})
