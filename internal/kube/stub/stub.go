@@ -105,8 +105,23 @@ func (s *Server) Send(resource string, kind watch.EventType, obj runtime.Object)
 		list = append(list, obj)
 	}
 	s.objects[resource] = list
+	s.tell(resource, watch.Event{Type: kind, Object: obj})
+}
+
+// Tell tells those who watch of a change, without changing what is listed.
+func (s *Server) Tell(resource string, kind watch.EventType, obj runtime.Object) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tell(resource, watch.Event{Type: kind, Object: obj})
+}
+
+// tell drops the event for a watcher that does not keep up, as an API server drops the watcher. The lock is held.
+func (s *Server) tell(resource string, e watch.Event) {
 	for _, w := range s.watchers[resource] {
-		w <- watch.Event{Type: kind, Object: obj}
+		select {
+		case w <- e:
+		default:
+		}
 	}
 }
 

@@ -1,0 +1,123 @@
+package scale_test
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"evenkeel.dev/evenkeel/internal/kube/stub"
+	"evenkeel.dev/evenkeel/internal/testkit/gen"
+	"evenkeel.dev/evenkeel/test/harness"
+	"evenkeel.dev/evenkeel/test/scale"
+)
+
+// The limit that the descheduler's users ask for at this size, where it takes 2 to 3 GB.
+const limitMiB = 500
+
+const policy = `apiVersion: descheduler/v1alpha2
+kind: DeschedulerPolicy
+profiles:
+- name: even
+  pluginConfig: [{name: RemoveDuplicates}, {name: DefaultEvictor, args: {nodeFit: true}}]
+  plugins: {balance: {enabled: [RemoveDuplicates]}}
+`
+
+// TestLiveProcessStaysSmall watches 5,000 nodes and 150,000 pods, of which 100 change every second, through several cycles.
+func TestLiveProcessStaysSmall(t *testing.T) {
+	objects := scale.Cluster(gen.Config{Nodes: 5000, Pods: 150_000, Seed: 1, Budgets: 20})
+	server := stub.New(objects)
+	url := server.Start(t)
+	dir := t.TempDir()
+	kubeconfig := filepath.Join(dir, "kubeconfig")
+	write(t, kubeconfig, fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}],
+clusters: [{name: c, cluster: {server: %q}}], users: [{name: u, user: {}}]}`, url))
+	write(t, filepath.Join(dir, "policy.yaml"), policy)
+
+	command := exec.Command(harness.Command(t, "evenkeel"), "deschedule", "--dry-run", "--policy-config-file="+filepath.Join(dir, "policy.yaml"),
+		"--client-connection-kubeconfig="+kubeconfig, "--secure-port=0", "--descheduling-interval=15s", "-o=json")
+	command.Env = append(os.Environ(), "GOMAXPROCS=2")
+	log, err := command.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = command.Process.Kill()
+		_ = command.Wait()
+	})
+	go change(t, server, objects["pods"])
+
+	cycles, started := 0, time.Now()
+	for lines := bufio.NewScanner(log); lines.Scan() && cycles < 5; {
+		if !strings.Contains(lines.Text(), "cycle done") {
+			t.Log(lines.Text())
+			continue
+		}
+		cycles++
+		rss, peak := memory(t, command.Process.Pid)
+		t.Logf("cycle %d after %s: %d MiB resident, peak %d MiB", cycles, time.Since(started).Round(time.Second), rss, peak)
+		if cycles > 1 && rss > limitMiB {
+			t.Errorf("%d MiB resident, at most %d", rss, limitMiB)
+		}
+	}
+	if cycles < 5 {
+		t.Fatalf("the program ended after %d cycles", cycles)
+	}
+}
+
+// change sends 100 changed pods every second.
+func change(t *testing.T, server *stub.Server, pods stub.Objects) {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for i := 0; ; i++ {
+		select {
+		case <-t.Context().Done():
+			return
+		case <-tick.C:
+			pod := pods.At(i % pods.Len()).(*corev1.Pod)
+			pod.ResourceVersion = fmt.Sprint(1_000_000 + i)
+			server.Tell("pods", watch.Modified, pod)
+		}
+	}
+}
+
+// memory is the resident memory of a process and its peak, in MiB.
+func memory(t *testing.T, pid int) (rss, peak int) {
+	t.Helper()
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		f := strings.Fields(line)
+		if len(f) < 2 {
+			continue
+		}
+		n, _ := strconv.Atoi(f[1])
+		switch f[0] {
+		case "VmRSS:":
+			rss = n / 1024
+		case "VmHWM:":
+			peak = n / 1024
+		}
+	}
+	return rss, peak
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
