@@ -11,7 +11,7 @@ GOBUILD := go build -trimpath -buildvcs=false -ldflags '-s -w -X evenkeel.dev/ev
 CASES   ?= ../shared/conformance
 FUZZTIME ?= 10s
 # all packages but those whose tests run real components
-UNIT = $(shell go list ./... | grep -vE '/test/(e2e|harness|manifests|node)(/|$$)')
+UNIT = $(shell go list ./... | grep -vE '/test/(e2e|harness|manifests|node|scale)(/|$$)')
 # packages whose tests also run as Windows executables, besides those of test/cniexe/wine.sh
 WINDOWS = $(addprefix ./,$(wildcard internal/pace internal/podstate internal/install internal/agent))
 STEP := test/components/step.sh
@@ -49,9 +49,9 @@ vet: ## go vet for Linux and Windows
 lint: ## golangci-lint, for Linux and Windows
 	@dir=$$(tools/build.sh); $$dir/golangci-lint run ./... && GOOS=windows $$dir/golangci-lint run ./cmd/... ./internal/... ./test/cniexe/...
 
-e2e: ## end to end on a real control plane with fake nodes
+e2e: ## end to end on a real control plane with fake nodes; memory on a large cluster
 	@test/controlplane/build.sh >/dev/null
-	go test -count=1 -timeout 30m ./test/e2e/... ./test/harness/...
+	go test -count=1 -p 1 -timeout 30m ./test/e2e/... ./test/harness/... ./test/scale/...
 
 manifests: ## every overlay under deploy/ applied to a real API server
 	@test/controlplane/build.sh >/dev/null
