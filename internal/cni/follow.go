@@ -15,8 +15,10 @@ import (
 func (g *gate) follow(p pass) (end func(time.Duration, int)) {
 	ctx, cancel := context.WithCancel(context.Background())
 	f := &follower{gate: g, started: time.Now(), degraded: p.client == nil, client: p.client}
-	go f.keepInTouch(ctx)
+	// A plugin that ends at once is not worth the trouble.
+	later := time.AfterFunc(followAfter, func() { f.keepInTouch(ctx) })
 	return func(d time.Duration, exit int) {
+		later.Stop()
 		cancel()
 		f.report(paceapi.Done{Duration: millis(d), Exit: exit})
 		if p.lock != nil {

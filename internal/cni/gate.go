@@ -20,6 +20,7 @@ const (
 	redialPause    = 200 * time.Millisecond
 	hungPause      = 5 * time.Second // before dialling again an agent that said nothing
 	runningRedial  = time.Second     // while the original runs, when nobody is in a hurry
+	followAfter    = 50 * time.Millisecond
 	afterBoot      = 5 * time.Minute
 	reasonNobody   = "no node agent, and the plugin runs for others"
 	reasonNoAnswer = "no go-ahead in time"

@@ -2,6 +2,7 @@ package cni
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -58,25 +59,47 @@ func (q *lockQueue) try(ahead int, overdue bool) (io.Closer, bool) {
 // tryFile locks a file of dir, making both where they are missing.
 func (q *lockQueue) tryFile(name string) (io.Closer, error) {
 	path := filepath.Join(q.dir, name)
-	lock, err := tryLock(path)
+	f, err := openToLock(path)
 	if errors.Is(err, os.ErrNotExist) && os.MkdirAll(q.dir, 0o755) == nil {
-		lock, err = tryLock(path)
+		f, err = openToLock(path)
 	}
-	return lock, err
+	if err != nil {
+		return nil, err
+	}
+	if err := tryLock(f); err != nil {
+		return nil, err
+	}
+	return f, nil
 }
 
 // tryLast locks the original itself: one at a time is a limit that needs no
 // file of ours. Without even that the node must still start pods.
 func (q *lockQueue) tryLast() (io.Closer, bool) {
-	lock, err := tryLock(q.last)
+	// Only to read: a program that is open for writing cannot be run.
+	f, err := os.Open(q.last)
+	if err != nil {
+		return noLock{}, true
+	}
+	err = tryLock(f)
 	switch {
 	case err == nil:
-		return lock, true
+		return f, true
 	case errors.Is(err, errHeld):
 		return nil, false
 	default:
 		return noLock{}, true
 	}
+}
+
+// tryLock locks f until it is closed or this process ends, or closes it and
+// fails, with errHeld if somebody else has the lock. The original does not
+// inherit the lock, since Go opens files for this process alone.
+func tryLock(f *os.File) error {
+	err := lockNow(f)
+	if err == nil {
+		return nil
+	}
+	return errors.Join(fmt.Errorf("locking %s: %w", f.Name(), err), f.Close())
 }
 
 // openToLock opens path for locking: made if missing, or read-only as the last
@@ -106,14 +129,17 @@ func CountHeldLocks(originalDir string) (int, error) {
 		if !strings.HasPrefix(e.Name(), lockPrefix) {
 			continue
 		}
-		lock, err := tryLock(filepath.Join(dir, e.Name()))
-		switch {
+		f, err := openToLock(filepath.Join(dir, e.Name()))
+		if err != nil {
+			return 0, err
+		}
+		switch err := tryLock(f); {
 		case errors.Is(err, errHeld):
 			held++
 		case err != nil:
 			return 0, err
 		default:
-			_ = lock.Close()
+			_ = f.Close()
 		}
 	}
 	return held, nil

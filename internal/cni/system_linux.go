@@ -1,13 +1,9 @@
 package cni
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
-	"io"
 	"os"
 	"runtime"
-	"strconv"
 	"syscall"
 	"time"
 
@@ -27,16 +23,11 @@ func System() Host {
 
 // uptime is the time since boot, sleep included.
 func uptime() (time.Duration, error) {
-	b, err := os.ReadFile("/proc/uptime")
-	if err != nil {
-		return 0, err
+	var info syscall.Sysinfo_t
+	if err := syscall.Sysinfo(&info); err != nil {
+		return 0, os.NewSyscallError("sysinfo", err)
 	}
-	first, _, _ := bytes.Cut(b, []byte(" "))
-	s, err := strconv.ParseFloat(string(first), 64)
-	if err != nil {
-		return 0, fmt.Errorf("/proc/uptime: %w", err)
-	}
-	return time.Duration(s * float64(time.Second)), nil
+	return time.Duration(info.Uptime) * time.Second, nil
 }
 
 // process is the Exec of this process.
@@ -73,42 +64,39 @@ func environ(depth string) []string {
 func (process) Run(path, depth string) (int, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	p, err := os.StartProcess(path, os.Args, &os.ProcAttr{
+	// Not os.StartProcess, whose first call costs a test of what the kernel can.
+	pid, err := syscall.ForkExec(path, os.Args, &syscall.ProcAttr{
 		Env:   environ(depth),
-		Files: []*os.File{os.Stdin, os.Stdout, os.Stderr},
+		Files: []uintptr{uintptr(syscall.Stdin), uintptr(syscall.Stdout), uintptr(syscall.Stderr)},
 		Sys:   &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL},
 	})
 	if err != nil {
-		return 0, err
+		return 0, &os.PathError{Op: "start", Path: path, Err: err}
 	}
-	state, err := p.Wait()
-	if err != nil {
+	var status syscall.WaitStatus
+	err = syscall.EINTR
+	for errors.Is(err, syscall.EINTR) {
+		_, err = syscall.Wait4(pid, &status, 0, nil)
+	}
+	switch {
+	case err != nil:
 		// It runs, and how it ends will stay unknown: not a success.
 		return exitFailure, nil
-	}
-	status := state.Sys().(syscall.WaitStatus)
-	if status.Signaled() {
+	case status.Signaled():
 		return 128 + int(status.Signal()), nil
+	default:
+		return status.ExitStatus(), nil
 	}
-	return status.ExitStatus(), nil
 }
 
 // writerAtWork reports that the file is still open for writing.
 func writerAtWork(err error) bool { return errors.Is(err, syscall.ETXTBSY) }
 
-// tryLock locks the file at path until it is closed or the process ends. The
-// original does not inherit it: Go opens files close-on-exec.
-func tryLock(path string) (io.Closer, error) {
-	f, err := openToLock(path)
-	if err != nil {
-		return nil, err
-	}
-	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if err == nil {
-		return f, nil
-	}
+// lockNow locks f or fails at once.
+func lockNow(f *os.File) error {
+	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
-		err = errHeld
+		return errHeld
 	}
-	return nil, errors.Join(fmt.Errorf("locking %s: %w", path, err), f.Close())
+	return err
 }

@@ -3,7 +3,6 @@ package cni
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"runtime"
 	"slices"
@@ -148,22 +147,14 @@ func writerAtWork(err error) bool {
 	return errors.Is(err, windows.ERROR_SHARING_VIOLATION) || errors.Is(err, windows.ERROR_LOCK_VIOLATION)
 }
 
-// tryLock locks the file at path until it is closed or the process ends. The
-// locked byte lies where no file has any, so that reading is never in the way;
-// the original does not inherit the handle.
-func tryLock(path string) (io.Closer, error) {
-	f, err := openToLock(path)
-	if err != nil {
-		return nil, err
-	}
+// lockNow locks f or fails at once. The locked byte lies where no file has
+// any, so that reading and running f is never in the way.
+func lockNow(f *os.File) error {
 	const farAway = 1 << 30 // times 4 GiB
 	at := windows.Overlapped{OffsetHigh: farAway}
-	err = windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, &at)
-	if err == nil {
-		return f, nil
-	}
+	err := windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, &at)
 	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) || errors.Is(err, windows.ERROR_IO_PENDING) {
-		err = errHeld
+		return errHeld
 	}
-	return nil, errors.Join(fmt.Errorf("locking %s: %w", path, err), f.Close())
+	return err
 }

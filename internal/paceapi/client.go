@@ -7,15 +7,13 @@ import (
 	"time"
 )
 
-// sendPatience bounds one write: a healthy peer's buffer takes a line at once.
-const sendPatience = 100 * time.Millisecond
-
 // ErrRefusedLine is wrapped by Next and Ping when the agent could not
 // understand what we sent, or we what it sent.
 var ErrRefusedLine = errors.New("the agent does not understand this executable")
 
 // Client is the executable's side of one conversation. Next may run in one
-// goroutine while the others are called from another.
+// goroutine while the others are called from another. Sending never waits: all
+// that a conversation says fits into the buffer of a connection, read or not.
 type Client struct{ conn lineConn }
 
 // NewClient takes over conn. The conversation begins with Request or Ping.
@@ -23,16 +21,16 @@ func NewClient(conn net.Conn) *Client { return &Client{lineConn{Conn: conn}} }
 
 // Request opens the conversation.
 func (c *Client) Request(r Request) error {
-	return c.conn.send(Message{Type: TypeRequest, Request: r}, sendPatience)
+	return c.conn.send(Message{Type: TypeRequest, Request: r})
 }
 
 // Ack tells the agent that its grant arrived and is about to be used.
-func (c *Client) Ack() error { return c.conn.send(Message{Type: TypeAck}, sendPatience) }
+func (c *Client) Ack() error { return c.conn.send(Message{Type: TypeAck}) }
 
 // Done reports the end of the original. The agent reads it even when the
 // connection is closed right after.
 func (c *Client) Done(d Done) error {
-	return c.conn.send(Message{Type: TypeDone, Done: d}, sendPatience)
+	return c.conn.send(Message{Type: TypeDone, Done: d})
 }
 
 // Next gives the agent's next line: waiting, grant or refuse. An error means
@@ -58,7 +56,7 @@ func (c *Client) Next(deadline time.Time) (Message, error) {
 
 // Ping asks whether the agent is there and gives the agent's version.
 func (c *Client) Ping(deadline time.Time) (string, error) {
-	if err := c.conn.send(Message{Type: TypePing}, sendPatience); err != nil {
+	if err := c.conn.send(Message{Type: TypePing}); err != nil {
 		return "", err
 	}
 	if err := c.conn.SetReadDeadline(deadline); err != nil {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"time"
 )
 
 // lineConn reads and writes the lines of one connection. One goroutine may
@@ -81,12 +80,9 @@ func (c *lineConn) receive() (Message, error) {
 	}
 }
 
-func (c *lineConn) send(m Message, patience time.Duration) error {
+func (c *lineConn) send(m Message) error {
 	line, err := Format(m)
 	if err != nil {
-		return err
-	}
-	if err := c.SetWriteDeadline(time.Now().Add(patience)); err != nil {
 		return err
 	}
 	_, err = c.Write(line)

@@ -13,6 +13,9 @@ import (
 // DefaultMaxConns is how many executables a Server serves at once by default.
 const DefaultMaxConns = 1000
 
+// sendPatience bounds one write: a healthy peer's buffer takes a line at once.
+const sendPatience = 100 * time.Millisecond
+
 // lastWords is how long the server leaves a connection open after the last
 // line, so that the peer reads it and hangs up by itself.
 const lastWords = time.Second
@@ -66,7 +69,10 @@ func (p *Peer) say(m Message, last bool) {
 		return
 	}
 	p.over = last
-	err := p.conn.send(m, sendPatience)
+	err := p.conn.SetWriteDeadline(time.Now().Add(sendPatience))
+	if err == nil {
+		err = p.conn.send(m)
+	}
 	if err == nil && last {
 		err = p.conn.SetReadDeadline(time.Now().Add(lastWords))
 	}

@@ -19,8 +19,8 @@ type agent struct {
 	stop context.CancelFunc
 	done chan struct{}
 
-	// Decide answers requests; nil tells them to wait.
-	decide func(paceapi.Request, *paceapi.Peer)
+	decide func(paceapi.Request, *paceapi.Peer) // answers requests; nil tells them to wait
+	onDone []func()
 
 	mu       sync.Mutex
 	events   []string
@@ -32,9 +32,9 @@ type agent struct {
 func grant(_ paceapi.Request, p *paceapi.Peer) { p.Grant() }
 
 // startAgent listens at the node's address.
-func (n *node) startAgent(decide func(paceapi.Request, *paceapi.Peer)) *agent {
+func (n *node) startAgent(decide func(paceapi.Request, *paceapi.Peer), onDone ...func()) *agent {
 	n.t.Helper()
-	a := &agent{n: n, decide: decide, done: make(chan struct{}), peers: map[string]*paceapi.Peer{}}
+	a := &agent{n: n, decide: decide, onDone: onDone, done: make(chan struct{}), peers: map[string]*paceapi.Peer{}}
 	l, err := sock.Listen(deadline(n.t), n.socket)
 	if err != nil {
 		n.t.Fatal(err)
@@ -116,6 +116,37 @@ func (s session) Done(d paceapi.Done) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ends = append(s.ends, d)
+	for _, f := range s.onDone {
+		f()
+	}
+}
+
+// oneByOne grants one start after the other.
+type oneByOne struct {
+	mu      sync.Mutex
+	busy    bool
+	waiting []*paceapi.Peer
+}
+
+func (o *oneByOne) decide(_ paceapi.Request, p *paceapi.Peer) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.busy {
+		o.busy = true
+		p.Grant()
+		return
+	}
+	o.waiting = append(o.waiting, p)
+	p.Waiting(paceapi.Place{Rank: len(o.waiting), Length: len(o.waiting), Reason: "one at a time"})
+}
+
+func (o *oneByOne) next() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.busy = len(o.waiting) > 0; o.busy {
+		o.waiting[0].Grant()
+		o.waiting = o.waiting[1:]
+	}
 }
 
 func (a *agent) saw(event string) bool {

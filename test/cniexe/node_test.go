@@ -39,6 +39,7 @@ var build = sync.OnceValues(func() (string, error) {
 	}
 	args := []string{"build", "-trimpath", "-ldflags", "-s -w", "-o", dir + string(filepath.Separator)}
 	cmd := exec.Command("go", append(args, "evenkeel.dev/evenkeel/cmd/evenkeel-cni", "./stubplugin", "./noop")...)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as it is shipped: static
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return dir, fmt.Errorf("%v: %w\n%s", cmd.Args, err, out)
 	}

@@ -1,0 +1,373 @@
+package cni
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"evenkeel.dev/evenkeel/internal/paceapi"
+)
+
+// stage is a machine with a plugin, on which time is the bubble's.
+type stage struct {
+	t      *testing.T
+	bin    string
+	uptime time.Duration
+	hold   time.Duration       // how long the original takes
+	agent  func(*paceapi.Peer) // answers each request; nil where nobody listens
+	serve  func(net.Conn)      // instead of agent: every word
+	began  time.Time
+	mu     sync.Mutex
+	now    int // originals running
+	most   int
+	ends   []ending
+}
+
+// ending is how one attempt ended.
+type ending struct {
+	pod    string
+	exit   int
+	at     time.Duration // since the beginning
+	ran    time.Duration // when the original began; negative if it did not run
+	stdout string
+}
+
+func onStage(t *testing.T, s Settings, test func(*stage)) {
+	bin := plant(t, "bin/bridge"+executableSuffix, "bin/evenkeel/bridge"+executableSuffix)
+	bin = filepath.Join(bin, "bin")
+	if err := WriteSettings(filepath.Join(bin, OriginalDir), s); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		test(&stage{t: t, bin: bin, uptime: time.Hour, began: time.Now()})
+	})
+}
+
+// Request implements paceapi.Handler.
+func (s *stage) Request(_ paceapi.Request, p *paceapi.Peer) paceapi.Session {
+	s.agent(p)
+	return indifferent{}
+}
+
+type indifferent struct{}
+
+func (indifferent) Ack()              {}
+func (indifferent) Done(paceapi.Done) {}
+func (indifferent) Gone()             {}
+
+func (s *stage) dial(context.Context, string) (net.Conn, error) {
+	if s.agent == nil && s.serve == nil {
+		return nil, errors.New("nobody listens")
+	}
+	here, there := net.Pipe()
+	if s.serve != nil {
+		go s.serve(there)
+		return here, nil
+	}
+	ctx, cancel := context.WithCancel(s.t.Context())
+	l := &oneConn{conn: make(chan net.Conn, 1), done: ctx.Done()}
+	l.conn <- there
+	go func() {
+		defer cancel()
+		_ = (&paceapi.Server{Handler: s}).Serve(ctx, l)
+	}()
+	time.AfterFunc(5*time.Minute, cancel) // longer than any attempt
+	return here, nil
+}
+
+// oneConn is a listener that has one connection to give.
+type oneConn struct {
+	conn chan net.Conn
+	done <-chan struct{}
+}
+
+func (l *oneConn) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conn:
+		return c, nil
+	case <-l.done:
+		return nil, net.ErrClosed
+	}
+}
+func (l *oneConn) Close() error   { return nil }
+func (l *oneConn) Addr() net.Addr { return nil }
+
+// stageExec runs an original that only takes its time.
+type stageExec struct {
+	*stage
+	ran *time.Duration
+}
+
+func (stageExec) Replace(string, string) error { return errors.ErrUnsupported }
+
+func (e stageExec) Run(string, string) (int, error) {
+	*e.ran = time.Since(e.began)
+	e.mu.Lock()
+	e.now++
+	e.most = max(e.most, e.now)
+	e.mu.Unlock()
+	time.Sleep(e.hold)
+	e.mu.Lock()
+	e.now--
+	e.mu.Unlock()
+	return 0, nil
+}
+
+const stdinConf = `{"cniVersion":"0.3.0","name":"azure","type":"azure-vnet"}`
+
+// add runs one attempt to start a pod.
+func (s *stage) add(pod string) ending {
+	return s.addWith(pod, strings.NewReader(stdinConf))
+}
+
+func (s *stage) addWith(pod string, stdin io.Reader) ending {
+	plugin := filepath.Join(s.bin, "bridge"+executableSuffix)
+	env := map[string]string{"CNI_COMMAND": "ADD", "CNI_ARGS": "K8S_POD_NAMESPACE=shop;K8S_POD_NAME=" + pod + ";K8S_POD_UID=uid-" + pod}
+	var stdout bytes.Buffer
+	e := ending{pod: pod, ran: -1}
+	e.exit = Run(Host{
+		Args: []string{plugin}, Getenv: func(k string) string { return env[k] },
+		Executable: func() (string, error) { return plugin, nil },
+		Stdin:      stdin, Stdout: &stdout, Dial: s.dial, Exec: stageExec{s, &e.ran},
+		Uptime: func() (time.Duration, error) { return s.uptime, nil }, CPUs: 4,
+	})
+	e.at, e.stdout = time.Since(s.began), stdout.String()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ends = append(s.ends, e)
+	return e
+}
+
+// herd starts many pods at once and waits for all attempts to end.
+func (s *stage) herd(pods int) {
+	var wg sync.WaitGroup
+	for i := range pods {
+		wg.Go(func() { s.add(fmt.Sprintf("pod-%02d", i)) })
+	}
+	wg.Wait()
+}
+
+func (s *stage) refused() []ending {
+	r := slices.DeleteFunc(slices.Clone(s.ends), func(e ending) bool { return e.ran >= 0 })
+	slices.SortFunc(r, func(a, b ending) int { return cmp.Compare(a.at, b.at) })
+	return r
+}
+
+// within fails the test unless got lies between two instants.
+func within(t *testing.T, what string, got, from, to time.Duration) {
+	t.Helper()
+	if got < from || got > to {
+		t.Errorf("%s after %v, want %v to %v", what, got, from, to)
+	}
+}
+
+func TestHerdWithoutAnAgentIsRefusedFarthestFirstAndSpread(t *testing.T) {
+	onStage(t, Settings{Limit: 2}, func(s *stage) {
+		s.hold = 5 * time.Second
+		s.herd(60)
+		if s.most != 2 {
+			t.Errorf("%d originals at once, want 2", s.most)
+		}
+		refused := s.refused()
+		// From 10 s on two start every 5 s: there is room for about 20.
+		if n := len(refused); n < 35 || n > 45 {
+			t.Errorf("%d of 60 were refused", n)
+		}
+		within(t, "first refusal", refused[0].at, 18*time.Second, 30*time.Second)
+		for i := range refused[5:] {
+			if d := refused[i+5].at - refused[i].at; d < 700*time.Millisecond {
+				t.Errorf("6 refusals within %v at %v", d, refused[i].at)
+			}
+		}
+		for i, e := range refused[:10] {
+			if e.pod < "pod-35" {
+				t.Errorf("refusal number %d went to %s, which stood in front", i+1, e.pod)
+			}
+		}
+	})
+}
+
+func TestAbsentAgentIsWaitedForLongerAfterBoot(t *testing.T) {
+	for uptime, want := range map[time.Duration]time.Duration{time.Hour: 10 * time.Second, time.Minute: 30 * time.Second} {
+		onStage(t, Settings{}, func(s *stage) {
+			s.uptime = uptime
+			within(t, fmt.Sprintf("up for %v: the original ran", uptime), s.add("cart-0").ran, want, want+time.Second)
+		})
+	}
+}
+
+func TestAgentThatFallsSilentCountsAsAbsent(t *testing.T) {
+	onStage(t, Settings{}, func(s *stage) {
+		s.agent = func(p *paceapi.Peer) { p.Waiting(paceapi.Place{Rank: 1, Length: 1}) }
+		within(t, "the original ran", s.add("cart-0").ran, paceapi.Silence, paceapi.Silence+time.Second)
+	})
+}
+
+func TestAgentThatNeverSpeaksCountsAsAbsent(t *testing.T) {
+	onStage(t, Settings{}, func(s *stage) {
+		s.serve = func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }
+		within(t, "the original ran", s.add("cart-0").ran, 10*time.Second, 14*time.Second)
+	})
+}
+
+func TestAgentThatHangsUpAtOnceCountsAsAbsent(t *testing.T) {
+	onStage(t, Settings{}, func(s *stage) {
+		dials := 0
+		s.serve = func(c net.Conn) { dials++; _ = c.Close() }
+		within(t, "the original ran", s.add("cart-0").ran, 10*time.Second, 11*time.Second)
+		if dials < 20 || dials > 110 {
+			t.Errorf("dialled %d times in 10 s", dials)
+		}
+	})
+}
+
+func TestAgentThatKeepsTalkingIsListenedToUntilTheDeadline(t *testing.T) {
+	onStage(t, Settings{Attempt: seconds(40)}, func(s *stage) {
+		s.agent = func(p *paceapi.Peer) {
+			go func() {
+				for range 9 {
+					p.Waiting(paceapi.Place{Rank: 3, Length: 9, Reason: "limit 2"})
+					time.Sleep(paceapi.KeepAlive)
+				}
+			}()
+		}
+		e := s.add("cart-0")
+		within(t, "the attempt ended", e.at, 40*time.Second, 41*time.Second)
+		want := `{"cniVersion":"0.3.0","code":11,"msg":"paced: 3rd of 9 on this node: limit 2"}` + "\n"
+		if e.exit != 1 || e.stdout != want {
+			t.Errorf("exit code %d, %s, want %s", e.exit, e.stdout, want)
+		}
+		time.Sleep(2 * paceapi.KeepAlive) // the agent's last words
+	})
+}
+
+func TestLongestWaiterGoesFirstWithoutAnAgent(t *testing.T) {
+	onStage(t, Settings{Limit: 1, Attempt: seconds(30)}, func(s *stage) {
+		s.hold = 35 * time.Second
+		var wg sync.WaitGroup
+		start := func(pod string) { wg.Go(func() { s.add(pod) }) }
+		start("holder")
+		time.Sleep(time.Second)
+		s.add("early") // refused, and remembered since second 1
+		s.hold = time.Second
+		start("late")
+		time.Sleep(100 * time.Millisecond)
+		start("early")
+		wg.Wait()
+		at := map[string]time.Duration{}
+		for _, e := range s.ends {
+			at[e.pod] = e.ran
+		}
+		if at["early"] < 0 || at["late"] < 0 || at["early"] > at["late"] {
+			t.Errorf("early ran at %v, late at %v", at["early"], at["late"])
+		}
+	})
+}
+
+func TestCallerThatNeverEndsItsConfigurationIsAnsweredAllTheSame(t *testing.T) {
+	onStage(t, Settings{}, func(s *stage) {
+		s.agent = func(p *paceapi.Peer) { p.Refuse(paceapi.Place{}) }
+		never, stop := io.Pipe()
+		defer stop.Close()
+		e := s.addWith("cart-0", never)
+		within(t, "answer", e.at, 0, configWait+time.Second)
+		if !strings.Contains(e.stdout, `"cniVersion":"`+fallbackVersion+`"`) {
+			t.Errorf("stdout: %s", e.stdout)
+		}
+	})
+}
+
+func TestVersionOfTheAnswerIsTheConfigurations(t *testing.T) {
+	for conf, want := range map[string]string{
+		`{"name":"azure","cniVersion":"0.3.0"}`: "0.3.0",
+		`{"cniVersion":"1.1.0"} and no more`:    "1.1.0",
+		`{"name":"azure"}`:                      fallbackVersion,
+		`{"cniVersion":7}`:                      fallbackVersion,
+		`{"name":`:                              fallbackVersion,
+		``:                                      fallbackVersion,
+	} {
+		if got := configVersion(strings.NewReader(conf)); got != want {
+			t.Errorf("%q: got %s, want %s", conf, got, want)
+		}
+	}
+}
+
+func TestMessagesSayWhatAPodWaitsFor(t *testing.T) {
+	place := func(rank int, reason string) *refusal {
+		return &refusal{Place: paceapi.Place{Rank: rank, Length: 40, Reason: reason}}
+	}
+	for want, p := range map[string]problem{
+		"paced: 1st of 40 on this node: limit 2":                     {refused: place(1, "limit 2")},
+		"paced: 2nd of 40 on this node: limit 2":                     {refused: place(2, "limit 2")},
+		"paced: 11th of 40 on this node: limit 2":                    {refused: place(11, "limit 2")},
+		"paced: 23rd of 40 on this node":                             {refused: place(23, "")},
+		"paced: the plugin is being replaced":                        {refused: &refusal{Place: paceapi.Place{Reason: "the plugin is being replaced"}}},
+		"paced without the node agent: no slot":                      {refused: &refusal{byUs: true, Place: paceapi.Place{Reason: "no slot"}}},
+		"evenkeel: the disk is gone":                                 {err: errors.New("the disk is gone")},
+		"evenkeel: running the original plugin x: permission denied": {err: os.ErrPermission, original: "x"},
+	} {
+		if got := p.message(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestAnswerIsOneJSONObjectWhateverTheReason(t *testing.T) {
+	var stdout bytes.Buffer
+	c := &call{Host: Host{Stdin: strings.NewReader(""), Stdout: &stdout}}
+	reason := "quo\"te \\ \n \x00 \xff <>&"
+	c.fail(problem{refused: &refusal{Place: paceapi.Place{Reason: reason}}})
+	var e struct{ Code int }
+	if err := json.Unmarshal(stdout.Bytes(), &e); err != nil || e.Code != tryAgainLater || bytes.Count(stdout.Bytes(), []byte("\n")) != 1 {
+		t.Errorf("%v: %s", err, stdout.Bytes())
+	}
+}
+
+func TestLocksAreCountedWhileHeld(t *testing.T) {
+	dir := t.TempDir()
+	count := func(want int) {
+		t.Helper()
+		if got, err := CountHeldLocks(dir); err != nil || got != want {
+			t.Errorf("got %d, %v, want %d", got, err, want)
+		}
+	}
+	count(0)
+	q := &lockQueue{dir: stateDir(dir), limit: 2, last: filepath.Join(dir, "bridge")}
+	var locks []io.Closer
+	for range 2 {
+		lock, ok := q.try(0, false)
+		if !ok {
+			t.Fatal("no lock")
+		}
+		locks = append(locks, lock)
+	}
+	count(2)
+	if _, ok := q.try(0, false); ok {
+		t.Error("a third lock of two")
+	}
+	overdue, ok := q.try(5, true)
+	if !ok {
+		t.Fatal("no lock for the overdue")
+	}
+	count(3)
+	if _, ok := q.try(0, true); ok {
+		t.Error("two overdue at once")
+	}
+	for _, l := range append(locks, overdue) {
+		_ = l.Close()
+	}
+	count(0)
+}

@@ -1,0 +1,88 @@
+package cni
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"evenkeel.dev/evenkeel/internal/paceapi"
+	"evenkeel.dev/evenkeel/internal/sock"
+)
+
+func seconds(s float64) paceapi.Millis { return paceapi.Millis(s * float64(time.Second)) }
+
+func defaults(cpus int) Settings { return Settings{}.complete(cpus) }
+
+func TestDefaults(t *testing.T) {
+	want := Settings{
+		Socket: sock.DefaultPath, Limit: 8, Attempt: seconds(60), Absent: seconds(10), AbsentBoot: seconds(30), MaxWait: seconds(540),
+	}
+	if diff := cmp.Diff(want, defaults(8)); diff != "" {
+		t.Error(diff)
+	}
+	if got := defaults(1).Limit; got != 2 {
+		t.Errorf("one core: limit %d, want 2", got)
+	}
+}
+
+func TestSettingsAreHeldToTheirBounds(t *testing.T) {
+	got := Settings{Limit: 5000, Attempt: seconds(3600), Absent: seconds(100), AbsentBoot: seconds(7)}.complete(4)
+	want := Settings{
+		Socket: sock.DefaultPath, Limit: 4, Attempt: seconds(120), Absent: seconds(60), AbsentBoot: seconds(7), MaxWait: seconds(540),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestSettingsAreReadBackAsWritten(t *testing.T) {
+	dir := t.TempDir()
+	want := Settings{Socket: "/run/other.sock", Limit: 3, Attempt: seconds(10), Absent: seconds(1), AbsentBoot: seconds(2), MaxWait: seconds(60)}
+	for range 2 { // over an earlier one, too
+		if err := WriteSettings(dir, want); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(want, readSettings(dir)); diff != "" {
+		t.Error(diff)
+	}
+	left, err := os.ReadDir(stateDir(dir))
+	if err != nil || len(left) != 1 {
+		t.Errorf("files left behind: %v, %v", left, err)
+	}
+}
+
+func TestSettingsThatCannotBeReadAreDefaults(t *testing.T) {
+	for name, text := range map[string]string{
+		"half written":    `{"limit":3,"soc`,
+		"of another kind": `[1,2]`,
+		"out of range":    `{"limit":3,"attemptMs":-1}`,
+		"empty":           ``,
+	} {
+		dir := t.TempDir()
+		if err := os.MkdirAll(stateDir(dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(settingsFile(dir), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(Settings{}, readSettings(dir)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+func TestSettingsWithAnImpossibleLimitAreNotWritten(t *testing.T) {
+	dir := t.TempDir()
+	if err := WriteSettings(dir, Settings{Limit: -1}); err == nil {
+		t.Error("no error")
+	}
+	if _, err := os.Stat(filepath.Join(stateDir(dir), "settings")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v, want no file", err)
+	}
+}
