@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -122,9 +124,13 @@ func (d *deschedule) run(ctx context.Context) error {
 	d.log.Info("starting", "version", version.String(), "dryRun", d.flags.DryRun, "interval", d.flags.Interval, "pod", d.self.Name)
 
 	// 1. The policy: nothing is done with a bad one.
+	extras, err := engine.ParseExtras(d.flags.Enable)
+	if err != nil {
+		return usageError(fmt.Errorf("--enable: %w", err))
+	}
 	d.policy = &controller.PolicyFile{
 		Path: d.flags.PolicyFile, Log: d.log, Loaded: d.metrics.PolicyLoaded,
-		Options: engine.Options{Compat: d.flags.Compat != "", Self: d.self},
+		Options: engine.Options{Compat: d.flags.Compat != "", Self: d.self, Extras: extras},
 	}
 	if err := d.policy.Load(); err != nil {
 		return err
@@ -236,6 +242,8 @@ func (d *deschedule) cycles(ctx context.Context, trace controller.Tracer) error 
 		defer watcher.Wait()
 		defer cancel()
 		c.Source = watcher
+		keepSmall()
+		c.Rest = debug.FreeOSMemory // what a cycle needed is of no use to the watches between cycles
 	} else {
 		c.Source = &kube.Lister{Client: d.client, Log: d.log, Beside: beside}
 	}
@@ -258,6 +266,14 @@ func (d *deschedule) cycles(ctx context.Context, trace controller.Tracer) error 
 		}
 	}
 	return c.Run(ctx)
+}
+
+// keepSmall trades some CPU of a long-lived process for memory, unless its environment says what it wants: the cluster's
+// picture is most of its heap, and stays.
+func keepSmall() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(50)
+	}
 }
 
 func (d *deschedule) executor() (*evict.Executor, func()) {

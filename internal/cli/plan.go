@@ -25,6 +25,7 @@ type planFlags struct {
 	output     string
 	why        string
 	maxMoves   int
+	enable     []string
 	kubeconfig string
 }
 
@@ -50,6 +51,7 @@ Exit status: 0 the plan was made, 1 bad policy or input, no permission, no API, 
 	flags.StringVar(&f.policyFile, "policy-config-file", "", "DeschedulerPolicy `FILE`; without it: RemoveDuplicates, system-critical and local-storage pods included")
 	flags.StringVar(&f.now, "now", "", "`TIME` (RFC 3339) to plan for, instead of when the snapshot was taken")
 	flags.StringVar(&f.compat, "compat", "", "'descheduler': make exactly the moves of the Kubernetes descheduler")
+	flags.StringSliceVar(&f.enable, "enable", nil, engine.ExtrasHelp())
 	flags.StringVarP(&f.output, "output", "o", string(report.Table), "output `FORMAT`: "+strings.Join(report.Formats(), ", "))
 	flags.StringVar(&f.why, "why", "", "tell the whole story of one pod, `NAMESPACE/POD`")
 	flags.IntVar(&f.maxMoves, "max-moves", f.maxMoves, "fail with exit status 3 when the plan has more moves than `N`; -1: any number")
@@ -100,6 +102,11 @@ func (f *planFlags) options() (engine.Options, error) {
 	default:
 		return o, fmt.Errorf("--compat %q: the only value is 'descheduler'", f.compat)
 	}
+	extras, err := engine.ParseExtras(f.enable)
+	if err != nil {
+		return o, fmt.Errorf("--enable: %w", err)
+	}
+	o.Extras = extras
 	if f.why != "" {
 		namespace, name, ok := strings.Cut(f.why, "/")
 		if !ok || namespace == "" || name == "" || strings.Contains(name, "/") {

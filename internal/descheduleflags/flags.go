@@ -12,6 +12,7 @@ import (
 	"k8s.io/component-base/config/options"
 	"k8s.io/component-base/featuregate"
 
+	"evenkeel.dev/evenkeel/internal/engine"
 	"evenkeel.dev/evenkeel/internal/serve"
 )
 
@@ -33,6 +34,8 @@ type Flags struct {
 
 	// Compat makes the descheduler's moves everywhere; ours.
 	Compat string
+	// Enable names what is done beyond the descheduler; see engine.ParseExtras. Ours.
+	Enable []string
 	// Output prints each cycle's plan in that format; ours. Empty: a table in a dry run, else nothing.
 	Output string
 }
@@ -108,6 +111,7 @@ func (f *Flags) AddFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&t.FallbackNoOpOnError, "otel-fallback-no-op-on-error", t.FallbackNoOpOnError, "go on without traces when the collector can't be set up")
 
 	fs.StringVar(&f.Compat, "compat", f.Compat, "'descheduler': make exactly the moves of the Kubernetes descheduler")
+	fs.StringSliceVar(&f.Enable, "enable", f.Enable, engine.ExtrasHelp())
 	fs.StringVarP(&f.Output, "output", "o", f.Output, "print each cycle's plan in this `FORMAT`: table, wide, json, yaml; default: table in a dry run, else nothing")
 }
 
@@ -122,6 +126,9 @@ func (f *Flags) Complete() error {
 	}
 	if f.Connection.QPS < 0 || f.Connection.Burst < 0 {
 		errs = append(errs, errors.New("--client-connection-qps and --client-connection-burst must not be negative"))
+	}
+	if _, err := engine.ParseExtras(f.Enable); err != nil {
+		errs = append(errs, fmt.Errorf("--enable: %w", err))
 	}
 	if f.Compat != "" && f.Compat != "descheduler" {
 		errs = append(errs, fmt.Errorf("--compat %q: the only value is 'descheduler'", f.Compat))

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/labels"
+
 	"evenkeel.dev/evenkeel/internal/cluster"
 	"evenkeel.dev/evenkeel/internal/gate"
 	"evenkeel.dev/evenkeel/internal/plan"
@@ -30,6 +32,7 @@ type cycle struct {
 	opts      Options
 	view      *cluster.View
 	nodes     []*cluster.Node
+	notReady  []*cluster.Node // selected nodes that are not ready, when they were asked for
 	limits    *gate.Counter
 	budgets   *gate.Budgets
 	gentle    *gate.Gentle
@@ -52,6 +55,13 @@ func newCycle(s *cluster.Snapshot, p *policy.Policy, o Options, nodes []*cluster
 			Nodes: len(s.Nodes), EligibleNodes: len(nodes), Pods: len(s.Pods), Notes: slices.Clone(s.Notes),
 		}},
 	}
+	if o.Extras.NotReadyNodes && !o.Compat {
+		for _, n := range s.Nodes {
+			if !n.Ready && p.NodeSelector.Matches(labels.Set(n.Labels)) {
+				c.notReady = append(c.notReady, n)
+			}
+		}
+	}
 	if o.Compat {
 		c.plan.Compat = "descheduler"
 	}
@@ -72,7 +82,10 @@ func (c *cycle) run(p *profile, point strategy.Point) {
 		u.count = len(c.plan.Summary.ByStrategy)
 		c.plan.Summary.ByStrategy = append(c.plan.Summary.ByStrategy, plan.StrategyCount{Profile: p.name, Strategy: u.name})
 		k := &keeper{cycle: c, profile: p, strategy: u.name, count: &c.plan.Summary.ByStrategy[u.count]}
-		err := u.strategy.Run(&strategy.Cycle{Gatekeeper: k, View: c.view, Nodes: c.nodes, Now: c.view.TakenAt, Compat: c.opts.Compat})
+		err := u.strategy.Run(&strategy.Cycle{
+			Gatekeeper: k, View: c.view, Nodes: c.nodes, NotReady: c.notReady, Now: c.view.TakenAt, Compat: c.opts.Compat,
+			ByWorkload: c.opts.Extras.WorkloadReplicas && !c.opts.Compat,
+		})
 		if err != nil {
 			k.count.Error = err.Error()
 		}

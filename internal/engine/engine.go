@@ -19,6 +19,8 @@ type Options struct {
 	Compat bool
 	// Self is the pod this process runs in; it is never moved. Zero when it runs in none.
 	Self plan.PodRef
+	// Extras are asked for by name; none is the default.
+	Extras Extras
 	// Why names a pod whose whole story is wanted. Zero when none is.
 	Why plan.PodRef
 }
@@ -36,6 +38,9 @@ func Plan(s *cluster.Snapshot, p *policy.Policy, o Options) (*plan.Plan, error) 
 	c := newCycle(s, p, o, nodes)
 	if len(nodes) < 2 {
 		return c.skipped(fmt.Sprintf("only %d of %d nodes are ready and selected; moving pods takes two", len(nodes), len(s.Nodes))), nil
+	}
+	if o.Extras.PendingPods && !o.Compat {
+		c.bookPending()
 	}
 	// 3. What each profile's filters make of the pods.
 	for i := range profiles {

@@ -12,8 +12,11 @@ import (
 	"evenkeel.dev/evenkeel/internal/plan"
 )
 
-// shownRefusals is how many refusals a plain table shows; wide shows all.
-const shownRefusals = 20
+// How much a plain table shows; wide shows all.
+const (
+	shownRefusals  = 20
+	shownWorkloads = 10
+)
 
 // table writes a plan for people.
 type table struct {
@@ -111,8 +114,12 @@ func (t *table) foot() {
 		}
 		fmt.Fprintf(t.w, "\nNot moved, by gate: %s\n", strings.Join(parts, ", "))
 	}
-	if len(s.WithoutBudget) > 0 {
-		fmt.Fprintf(t.w, "%s %s\n", t.yellow("Moved without a PodDisruptionBudget:"), strings.Join(s.WithoutBudget, ", "))
+	if list := s.WithoutBudget; len(list) > 0 {
+		more := ""
+		if n := len(list) - shownWorkloads; n > 0 && !t.wide {
+			list, more = list[:shownWorkloads], fmt.Sprintf(" … and %d more", n)
+		}
+		fmt.Fprintf(t.w, "%s %s%s\n", t.yellow("Moved without a PodDisruptionBudget:"), strings.Join(list, ", "), more)
 	}
 	for _, n := range s.Notes {
 		fmt.Fprintf(t.w, "%s %s\n", t.yellow("Note:"), n)

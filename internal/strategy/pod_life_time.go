@@ -2,6 +2,7 @@ package strategy
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"evenkeel.dev/evenkeel/internal/cluster"
@@ -29,7 +30,7 @@ func newPodLifeTime(a *PodLifeTimeArgs) (*podLifeTime, error) {
 func (s *podLifeTime) Run(c *Cycle) error {
 	why := func(p *cluster.Pod) Why { return Why{Reason: s.reason(c, p), Anywhere: true} }
 	var pods []*cluster.Pod
-	for _, n := range c.Nodes {
+	for _, n := range slices.Concat(c.Nodes, c.NotReady) {
 		pods = append(pods, c.candidates(n, func(p *cluster.Pod) bool { return s.wants(c, p) }, why)...)
 	}
 	SortOldestFirst(pods)

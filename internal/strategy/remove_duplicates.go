@@ -31,12 +31,14 @@ func newRemoveDuplicates(a *RemoveDuplicatesArgs) (*removeDuplicates, error) {
 type replicas struct {
 	key    replicaKey
 	images string
+	whole  bool            // a workload across its ReplicaSets
 	nodes  []*nodeReplicas // in node order
 }
 
 // nodeReplicas are the pods of one group on one node.
 type nodeReplicas struct {
 	node    *cluster.Node
+	whole   bool           // the group is a workload as a whole
 	movable []*cluster.Pod // that the filters let pass, the one to be kept longest first
 	stuck   []*cluster.Pod // the others
 }
@@ -54,7 +56,7 @@ func (n *nodeReplicas) duplicates() []*cluster.Pod {
 	var kept [][]cluster.Owner
 	var rest []*cluster.Pod
 	for _, p := range n.movable {
-		if slices.ContainsFunc(kept, func(owners []cluster.Owner) bool { return sameOwners(owners, p.Owners) }) {
+		if n.whole && len(kept) > 0 || slices.ContainsFunc(kept, func(owners []cluster.Owner) bool { return sameOwners(owners, p.Owners) }) {
 			rest = append(rest, p)
 		} else {
 			kept = append(kept, p.Owners)
@@ -89,7 +91,7 @@ func (s *removeDuplicates) Run(c *Cycle) error {
 // groups finds the groups that have more than one pod on some node, in order of their keys. Most groups of a large cluster have not, so
 // a first pass only counts, and pods are looked at more closely where it matters.
 func (s *removeDuplicates) groups(c *Cycle) []*replicas {
-	x := newReplicaIndex(len(c.View.Pods))
+	x := newReplicaIndex(c.View.Snapshot, c.ByWorkload)
 	for _, n := range c.Nodes {
 		for p := range c.View.PodsOn(n) {
 			if s.considers(p) {
@@ -134,7 +136,7 @@ func (s *removeDuplicates) excluded(p *cluster.Pod) bool {
 
 func (g *replicas) add(n *cluster.Node, p *cluster.Pod, movable bool) {
 	if len(g.nodes) == 0 || g.nodes[len(g.nodes)-1].node != n {
-		g.nodes = append(g.nodes, &nodeReplicas{node: n})
+		g.nodes = append(g.nodes, &nodeReplicas{node: n, whole: g.whole})
 	}
 	on := g.nodes[len(g.nodes)-1]
 	if movable {
@@ -189,11 +191,16 @@ func (g *replicas) on(n *cluster.Node, compat bool) int {
 func (g *replicas) expected(v *cluster.View, n *cluster.Node) int {
 	count := 0
 	for _, p := range v.Arrivals(n) {
-		if p.Namespace == g.key.namespace && slices.ContainsFunc(p.Owners, func(o cluster.Owner) bool { return o.Kind == g.key.kind && o.Name == g.key.name }) {
+		if p.Namespace == g.key.namespace && g.owns(v, p) {
 			count++
 		}
 	}
 	return count
+}
+
+func (g *replicas) owns(v *cluster.View, p *cluster.Pod) bool {
+	named := func(o cluster.Owner) bool { return o.Kind == g.key.kind && o.Name == g.key.name }
+	return slices.ContainsFunc(p.Owners, named) || len(p.Owners) > 0 && named(*v.Top(p.PodInfo))
 }
 
 func (g *replicas) index(n *cluster.Node) (int, bool) {

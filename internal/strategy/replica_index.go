@@ -15,6 +15,8 @@ type replicaKey struct {
 
 // replicaIndex numbers groups of replicas and finds those that share a node.
 type replicaIndex struct {
+	snapshot *cluster.Snapshot
+	workload bool // groups are workloads, whatever their images
 	images   imageIndex
 	ids      map[replicaKey]int32
 	likely   map[likelyKey][]int32 // the groups of pods with these very owners and spec
@@ -31,10 +33,11 @@ type likelyKey struct {
 	spec      *cluster.Spec
 }
 
-func newReplicaIndex(pods int) *replicaIndex {
+func newReplicaIndex(s *cluster.Snapshot, byWorkload bool) *replicaIndex {
 	return &replicaIndex{
+		snapshot: s, workload: byWorkload,
 		images: imageIndex{bySpec: map[*cluster.Spec]int32{}, byName: map[string]int32{}},
-		ids:    map[replicaKey]int32{}, likely: map[likelyKey][]int32{}, byPod: make([][]int32, pods),
+		ids:    map[replicaKey]int32{}, likely: map[likelyKey][]int32{}, byPod: make([][]int32, len(s.Pods)),
 	}
 }
 
@@ -43,7 +46,7 @@ func (x *replicaIndex) count(n *cluster.Node, p *cluster.Pod) {
 	x.byPod[p.Index] = x.groupsOf(p)
 	for _, id := range x.byPod[p.Index] {
 		if x.lastNode[id] == n && x.repeated[id] == nil {
-			x.repeated[id] = &replicas{key: x.keys[id], images: x.images.names[x.keys[id].images]}
+			x.repeated[id] = &replicas{key: x.keys[id], images: x.images.names[x.keys[id].images], whole: x.workload}
 		}
 		x.lastNode[id] = n
 	}
@@ -56,8 +59,7 @@ func (x *replicaIndex) groupsOf(p *cluster.Pod) []int32 {
 		return list
 	}
 	var list []int32
-	for i := range p.Owners {
-		key := replicaKey{p.Namespace, p.Owners[i].Kind, p.Owners[i].Name, x.images.of(p.Spec)}
+	for _, key := range x.keysOf(p) {
 		id, ok := x.ids[key]
 		if !ok {
 			id = int32(len(x.keys))
@@ -74,6 +76,18 @@ func (x *replicaIndex) groupsOf(p *cluster.Pod) []int32 {
 	return list
 }
 
+func (x *replicaIndex) keysOf(p *cluster.Pod) []replicaKey {
+	if x.workload {
+		top := x.snapshot.Top(p.PodInfo)
+		return []replicaKey{{p.Namespace, top.Kind, top.Name, x.images.number("")}}
+	}
+	keys := make([]replicaKey, len(p.Owners))
+	for i := range p.Owners {
+		keys[i] = replicaKey{p.Namespace, p.Owners[i].Kind, p.Owners[i].Name, x.images.of(p.Spec)}
+	}
+	return keys
+}
+
 // imageIndex numbers the image lists of specs, so that groups have small keys.
 type imageIndex struct {
 	bySpec map[*cluster.Spec]int32
@@ -85,13 +99,17 @@ func (x *imageIndex) of(s *cluster.Spec) int32 {
 	if id, ok := x.bySpec[s]; ok {
 		return id
 	}
-	joined := strings.Join(s.Images, "#")
-	id, ok := x.byName[joined]
+	id := x.number(strings.Join(s.Images, "#"))
+	x.bySpec[s] = id
+	return id
+}
+
+func (x *imageIndex) number(images string) int32 {
+	id, ok := x.byName[images]
 	if !ok {
 		id = int32(len(x.names))
-		x.names = append(x.names, joined)
-		x.byName[joined] = id
+		x.names = append(x.names, images)
+		x.byName[images] = id
 	}
-	x.bySpec[s] = id
 	return id
 }

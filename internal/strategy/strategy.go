@@ -56,6 +56,10 @@ type Cycle struct {
 	View *cluster.View
 	// Nodes are those the policy selects and that are ready, by name. Pods elsewhere are not looked at.
 	Nodes []*cluster.Node
+	// NotReady are nodes the policy selects that are not ready, when the user asked for them to be looked at; else none.
+	NotReady []*cluster.Node
+	// ByWorkload asks for replicas to be counted by what owns their owner: the Deployment, and not each of its ReplicaSets.
+	ByWorkload bool
 	// Now is when the snapshot was taken.
 	Now time.Time
 	// Compat asks for the peer's choices where ours differ.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -48,6 +49,7 @@ func (b *Builder) Pod(p *corev1.Pod) { b.parts.Pods = append(b.parts.Pods, b.con
 //	priorityclass high 1000
 //	pdb shop/web select=app=web allowed=1 healthy=3 desired=2 stale alwaysallow
 //	pvc shop/data class=fast
+//	replicaset shop/web-1 owner=Deployment/web
 //	nodemetrics n1 cpu=3 mem=1Gi
 //	podmetrics shop/web-1 cpu=300m mem=64Mi
 //	query n1 0.8
@@ -100,6 +102,8 @@ func (b *Builder) line(words []string) error {
 			}
 		}
 		b.parts.Claims = append(b.parts.Claims, pvc)
+	case "replicaset": // replicaset shop/web-1 owner=Deployment/web
+		return b.replicaSetLine(name, words)
 	case "nodemetrics":
 		return b.usage(&b.parts.Usage.Nodes, name, words)
 	case "podmetrics":
@@ -193,6 +197,23 @@ func (b *Builder) pdbLine(name string, words []string) error {
 	}
 	b.parts.Budgets = append(b.parts.Budgets, b.conv.Budget(o))
 	b.parts.Has.Budgets = true
+	return nil
+}
+
+func (b *Builder) replicaSetLine(name string, words []string) error {
+	ns, rs, _ := strings.Cut(name, "/")
+	o := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: rs, UID: types.UID(ns + "/ReplicaSet/" + rs)}}
+	for _, w := range words {
+		owner, ok := strings.CutPrefix(w, "owner=")
+		if !ok {
+			return fmt.Errorf("unknown word %q", w)
+		}
+		kind, owning, _ := strings.Cut(owner, "/")
+		controller := true
+		o.OwnerReferences = append(o.OwnerReferences, metav1.OwnerReference{Kind: kind, Name: owning, UID: types.UID(ns + "/" + owner), Controller: &controller})
+	}
+	b.parts.Workloads = append(b.parts.Workloads, b.conv.ReplicaSet(o))
+	b.parts.Has.Workloads = true
 	return nil
 }
 

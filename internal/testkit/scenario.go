@@ -106,6 +106,14 @@ func (s *scenario) plan(d *datadriven.TestData) string {
 		return "error: " + err.Error() + "\n"
 	}
 	opts := engine.Options{Compat: d.HasArg("compat")}
+	for _, arg := range d.CmdArgs {
+		if arg.Key != "enable" {
+			continue
+		}
+		if opts.Extras, err = engine.ParseExtras(arg.Vals); err != nil {
+			return "error: " + err.Error() + "\n"
+		}
+	}
 	var why string
 	if d.HasArg("why") {
 		for _, arg := range d.CmdArgs {
