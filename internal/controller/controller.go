@@ -56,6 +56,8 @@ type Controller struct {
 	Seen func(*cluster.Snapshot)
 	// Report is told each cycle's plan and outcomes, when set. In a dry run there are no outcomes.
 	Report func(*cluster.Snapshot, *plan.Plan, []plan.Outcome) error
+	// Rest is called, when set, between cycles.
+	Rest func()
 	// Trace opens a span, when set; see [Tracer].
 	Trace Tracer
 }
@@ -74,6 +76,9 @@ func (c *Controller) Run(ctx context.Context) error {
 		}
 		if err != nil && ctx.Err() == nil {
 			c.Log.Error("the cycle failed", "err", err)
+		}
+		if c.Rest != nil {
+			c.Rest()
 		}
 		pause(ctx, started, c.Interval, err != nil)
 	}
