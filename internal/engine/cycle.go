@@ -22,6 +22,7 @@ const (
 	GateLimit     = "limit"       // the policy's limits of the cycle, node and namespace
 	GateMoved     = "moved"       // it moves already in this cycle
 	GateSelf      = "self"        // it is this process's own pod
+	GateStarting  = "starting"    // it has just started and is not ready yet
 	GateBudget    = "budget"      // PodDisruptionBudgets
 	GateGentle    = "gentle"      // the share of a workload that one cycle moves
 	GateForesight = "foresight"   // its replacement could not start anywhere better

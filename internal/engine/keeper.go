@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"evenkeel.dev/evenkeel/internal/cluster"
+	"evenkeel.dev/evenkeel/internal/gate"
 	"evenkeel.dev/evenkeel/internal/plan"
 	"evenkeel.dev/evenkeel/internal/strategy"
 )
@@ -71,6 +72,9 @@ func (k *keeper) decide(p *cluster.Pod, why strategy.Why) (plan.Verdict, *cluste
 // decideGently asks the gates that the peer does not have.
 func (k *keeper) decideGently(p *cluster.Pod, why strategy.Why) (plan.Verdict, *cluster.Node) {
 	var to *cluster.Node
+	if reason, starting := gate.Starting(p, k.view.TakenAt); starting && !why.EvenStarting {
+		return refusal(GateStarting, reason, plan.ThisPod)
+	}
 	budget, reason, ok := k.budgets.Check(p)
 	if !ok {
 		return refusal(GateBudget, reason, plan.ThisPod)
@@ -94,14 +98,14 @@ func (k *keeper) decideGently(p *cluster.Pod, why strategy.Why) (plan.Verdict, *
 }
 
 // Refuse implements strategy.Gatekeeper.
-func (k *keeper) Refuse(p *cluster.Pod, gate string, reason plan.Reason) {
-	k.refuse(plan.Refusal{Pod: refOf(p), Node: p.NodeName, Profile: k.profile.name, Strategy: k.strategy, Gate: gate, Reason: reason})
+func (k *keeper) Refuse(p *cluster.Pod, by string, reason plan.Reason) {
+	k.refuse(plan.Refusal{Pod: refOf(p), Node: p.NodeName, Profile: k.profile.name, Strategy: k.strategy, Gate: by, Reason: reason})
 	k.count.Refusals++
 	k.Tell(p, func() plan.Reason {
-		return plan.Reason{Code: reason.Code, Message: fmt.Sprintf("not moved, gate %s: %s", gate, reason.Message), Numbers: reason.Numbers}
+		return plan.Reason{Code: reason.Code, Message: fmt.Sprintf("not moved, gate %s: %s", by, reason.Message), Numbers: reason.Numbers}
 	})
 }
 
-func refusal(gate string, reason plan.Reason, stop plan.Scope) (plan.Verdict, *cluster.Node) {
-	return plan.Verdict{Gate: gate, Reason: reason, Stop: stop}, nil
+func refusal(by string, reason plan.Reason, stop plan.Scope) (plan.Verdict, *cluster.Node) {
+	return plan.Verdict{Gate: by, Reason: reason, Stop: stop}, nil
 }

@@ -28,7 +28,9 @@ func newPodLifeTime(a *PodLifeTimeArgs) (*podLifeTime, error) {
 
 // Run implements Strategy.
 func (s *podLifeTime) Run(c *Cycle) error {
-	why := func(p *cluster.Pod) Why { return Why{Reason: s.reason(c, p), Anywhere: true} }
+	why := func(p *cluster.Pod) Why {
+		return Why{Reason: s.reason(c, p), Anywhere: true, EvenStarting: s.aboutState()}
+	}
 	var pods []*cluster.Pod
 	for _, n := range slices.Concat(c.Nodes, c.NotReady) {
 		pods = append(pods, c.candidates(n, func(p *cluster.Pod) bool { return s.wants(c, p) }, why)...)
@@ -40,6 +42,11 @@ func (s *podLifeTime) Run(c *Cycle) error {
 		}
 	}
 	return nil
+}
+
+// aboutState reports whether the policy names states: then pods that hang while they start may be just what it is about.
+func (s *podLifeTime) aboutState() bool {
+	return len(s.args.States)+len(s.args.Conditions)+len(s.args.ExitCodes) > 0
 }
 
 func (s *podLifeTime) wants(c *Cycle, p *cluster.Pod) bool {

@@ -25,7 +25,7 @@ func newTooManyRestarts(a *RemovePodsHavingTooManyRestartsArgs) (*tooManyRestart
 
 // Run implements Strategy.
 func (s *tooManyRestarts) Run(c *Cycle) error {
-	why := func(p *cluster.Pod) Why { return Why{Reason: s.reason(p), Anywhere: true} }
+	why := func(p *cluster.Pod) Why { return Why{Reason: s.reason(p), Anywhere: true, EvenStarting: true} }
 	for _, n := range c.Nodes {
 		pods := c.candidates(n, s.wants, why)
 		slices.SortStableFunc(pods, func(a, b *cluster.Pod) int { return int(s.restarts(b) - s.restarts(a)) })
