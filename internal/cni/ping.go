@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"runtime/debug"
 	"time"
 
 	"evenkeel.dev/evenkeel/internal/paceapi"
+	"evenkeel.dev/evenkeel/internal/version"
 )
 
 // PingCommand is the CNI_COMMAND by which the agent tests the stand-in through
@@ -44,7 +44,7 @@ func ParsePong(stdout []byte) (Pong, error) {
 }
 
 func (c *call) ping() int {
-	pong := Pong{Evenkeel: buildVersion(), Protocol: paceapi.Version}
+	pong := Pong{Evenkeel: version.String(), Protocol: paceapi.Version}
 	var err error
 	if pong.Original, err = findOriginal(c.Args, c.Executable); err == nil {
 		pong.Agent, err = c.pingAgent(readSettings(filepath.Dir(pong.Original)).Socket)
@@ -73,11 +73,4 @@ func (c *call) pingAgent(path string) (string, error) {
 	defer func() { _ = client.Close() }()
 	deadline, _ := ctx.Deadline()
 	return client.Ping(deadline)
-}
-
-func buildVersion() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "unknown"
 }

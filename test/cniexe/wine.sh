@@ -4,7 +4,8 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 wine=$(../wine/build.sh)
-programs=$(mktemp -d); trap 'rm -rf "$programs"' EXIT
+programs=$(mktemp -d); trap 'rm -rf "$programs"; rm -f ../../cmd/evenkeel-cni/*.syso' EXIT
+../../cmd/evenkeel-cni/resource.sh v1.2.3-test
 export CGO_ENABLED=0 GOOS=windows GOARCH=amd64
 go build -trimpath -ldflags '-s -w' -o "$programs/" evenkeel.dev/evenkeel/cmd/evenkeel-cni ./stubplugin ./noop
 "$wine/startwin"
