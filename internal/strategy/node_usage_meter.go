@@ -112,6 +112,9 @@ func (m measures) node(n *cluster.Node, use []int64) error {
 		case cluster.Pods:
 			use[i] = m.view.Used(n).Get(cluster.Pods)
 		case cluster.CPU, cluster.Memory:
+			if int(id) >= len(measured) {
+				return fmt.Errorf("the node's metrics lack %q", m.rs[i].name)
+			}
 			use[i] = measured.Get(id)
 		default:
 			return fmt.Errorf("metrics source %s does not measure resource %q", KubernetesMetrics, m.rs[i].name)
@@ -126,8 +129,13 @@ func (m measures) pod(p *cluster.Pod, use []int64) bool {
 		return false
 	}
 	for i := range m.rs {
-		if use[i] = measured.Get(m.rs[i].id); m.rs[i].id == cluster.Pods {
+		switch id := m.rs[i].id; {
+		case id == cluster.Pods:
 			use[i] = 1
+		case int(id) >= len(measured):
+			return false
+		default:
+			use[i] = measured.Get(id)
 		}
 	}
 	return true
