@@ -112,10 +112,7 @@ func startProcess(tb testing.TB, config string) *process {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { os.RemoveAll(dir) })
-	program := filepath.Join(dir, "evenkeel-agent")
-	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
-		tb.Fatalf("build: %v\n%s", err, out)
-	}
+	program, _ := programs(tb)
 	file := filepath.Join(dir, "config.yaml")
 	if err := os.WriteFile(file, []byte(config), 0o644); err != nil {
 		tb.Fatal(err)
