@@ -70,9 +70,12 @@ func (o Options) environment() []string {
 // shared is what the tests of this binary have in common.
 var shared struct {
 	sync.Mutex
+	main     bool // Main runs the tests, and will clean up
 	cluster  *Cluster
-	dir      string            // for programs; "" without Main
-	programs map[string]string // built, by what they were built from
+	dir      string            // of built programs
+	programs map[string]string // by what they were built from
+	janitor  io.Closer         // removes dir
+	cleaned  <-chan error
 }
 
 // ControlPlane returns the control plane that the tests of one binary share,
@@ -93,18 +96,16 @@ func ControlPlane(t testing.TB) *Cluster {
 // Main runs the tests and then stops what they shared. It returns the exit
 // code.
 func Main(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "evenkeel-programs-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	shared.dir, shared.programs = dir, map[string]string{}
+	shared.main = true
 	code := m.Run()
 	shared.Lock()
 	defer shared.Unlock()
 	if shared.cluster != nil {
 		shared.cluster.stop()
+	}
+	if shared.janitor != nil {
+		shared.janitor.Close()
+		<-shared.cleaned
 	}
 	return code
 }

@@ -58,9 +58,9 @@ func Build(t testing.TB, path string) string {
 	if built, ok := shared.programs[path]; ok {
 		return built
 	}
-	dir := shared.dir
-	if dir == "" {
-		dir = t.TempDir()
+	dir := t.TempDir()
+	if shared.main {
+		dir = programFolder(t)
 	}
 	target := filepath.Join(dir, filepath.Base(path))
 	build := exec.Command("go", "build", "-o", target, path)
@@ -69,10 +69,25 @@ func Build(t testing.TB, path string) string {
 	if output, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("building %s: %v\n%s", path, err, output)
 	}
-	if shared.dir != "" {
+	if shared.main {
 		shared.programs[path] = target
 	}
 	return target
+}
+
+// programFolder makes the folder of built programs, which goes when this
+// process ends, however that comes. The caller holds the lock.
+func programFolder(t testing.TB) string {
+	t.Helper()
+	if shared.janitor == nil {
+		dir, err := os.MkdirTemp("", "evenkeel-programs-")
+		if err != nil {
+			t.Fatal(err)
+		}
+		shared.dir, shared.programs = dir, map[string]string{}
+		shared.janitor, shared.cleaned = hold(t, "janitor of "+dir, exec.Command("sh", "-c", `echo ready; cat >/dev/null; rm -rf "$0"`, dir))
+	}
+	return shared.dir
 }
 
 // describe adds what the command wrote to its standard error.

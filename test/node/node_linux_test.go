@@ -132,9 +132,12 @@ func TestPluginCanBeReplacedUnderARunningNode(t *testing.T) {
 		t.Errorf("the stand-in saw %d ADDs of 3 pods", got)
 	}
 	cluster.Kubectl(t, "delete", "pod", "before-0", "-n", namespace, "--wait=true")
-	if got := counts(t, calls)["DEL"]; got == 0 {
-		t.Error("the stand-in saw no DEL of a pod that was started before it came")
-	}
+	harness.Await(t, 30*time.Second, "the stand-in sees the DEL of a pod that was started before it came", func(context.Context) error {
+		if got := counts(t, calls); got["DEL"] == 0 {
+			return fmt.Errorf("calls: %v", got)
+		}
+		return nil
+	})
 }
 
 // TestNothingOutlivesAKilledNode kills a test process that runs a node, and
