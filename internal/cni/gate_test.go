@@ -118,8 +118,9 @@ func (e stageExec) Run(string, string) (int, error) {
 	e.mu.Lock()
 	e.now++
 	e.most = max(e.most, e.now)
+	hold := e.hold
 	e.mu.Unlock()
-	time.Sleep(e.hold)
+	time.Sleep(hold)
 	e.mu.Lock()
 	e.now--
 	e.mu.Unlock()
@@ -262,7 +263,9 @@ func TestLongestWaiterGoesFirstWithoutAnAgent(t *testing.T) {
 		start("holder")
 		time.Sleep(time.Second)
 		s.add("early") // refused, and remembered since second 1
+		s.mu.Lock()
 		s.hold = time.Second
+		s.mu.Unlock()
 		start("late")
 		time.Sleep(100 * time.Millisecond)
 		start("early")

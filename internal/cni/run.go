@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"net"
+	"os"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -140,6 +141,11 @@ func patiently[T any](try func() (T, error)) (T, error) {
 }
 
 func beingReplaced(err error) bool { return errors.Is(err, fs.ErrNotExist) || writerAtWork(err) }
+
+// RemoveState removes what stand-ins and WriteSettings stored beside the
+// originals in originalDir: the last step of an uninstall. A stand-in that still
+// runs goes on without.
+func RemoveState(originalDir string) error { return os.RemoveAll(stateDir(originalDir)) }
 
 // stateDir is where everything of ours but the original lies.
 func stateDir(originalDir string) string { return filepath.Join(originalDir, "gate") }

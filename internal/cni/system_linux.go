@@ -38,25 +38,12 @@ func (process) Replace(path, depth string) error {
 	return os.NewSyscallError("execve", syscall.Exec(path, os.Args, environ(depth)))
 }
 
-// environ is our environment with the guard set and nothing else touched, not
-// even what a variable that occurs twice means.
+// environ is our environment with the guard set.
 func environ(depth string) []string {
-	guard := GuardVariable + "=" + depth
-	var env []string
-	found := false
-	for _, v := range os.Environ() {
-		if len(v) > len(GuardVariable) && v[:len(GuardVariable)+1] == GuardVariable+"=" {
-			if found {
-				continue
-			}
-			v, found = guard, true
-		}
-		env = append(env, v)
+	if err := os.Setenv(GuardVariable, depth); err != nil {
+		return append(os.Environ(), GuardVariable+"="+depth)
 	}
-	if !found {
-		env = append(env, guard)
-	}
-	return env
+	return os.Environ()
 }
 
 // Run implements Exec. The kernel kills the original when the thread that

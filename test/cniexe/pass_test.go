@@ -267,6 +267,55 @@ func TestF4KillingTheStandInKillsTheOriginalButNotTelemetry(t *testing.T) {
 	}
 }
 
+func TestF6DelThatHangsHoldsNoOtherPodUp(t *testing.T) {
+	n := newNode(t, cni.Settings{})
+	a := n.startAgent(grant)
+	n.env = []string{"STUB_ACT=hang"}
+	hanging := n.begin(n.call(n.plugin(), "DEL", podArgs("cart-0")))
+	eventually(t, "DEL hangs", func() bool { return len(n.started()) == 1 })
+	n.env = nil
+	if exit := n.do(n.add("cart-1")); exit != 0 {
+		t.Errorf("exit code %d", exit)
+	}
+	a.await("done cart-1 0")
+	if a.saw("request cart-0") {
+		t.Error("the agent was asked about a DEL")
+	}
+	_ = hanging.cmd.Process.Kill()
+	_ = hanging.cmd.Wait()
+}
+
+func TestF33NothingIsWrittenOutsideOurFolder(t *testing.T) {
+	n := newNode(t, cni.Settings{})
+	a := n.startAgent(func(_ paceapi.Request, p *paceapi.Peer) { p.Refuse(paceapi.Place{Reason: "not yet"}) })
+	n.do(n.add("cart-0"))
+	n.do(n.call(n.plugin(), "VERSION", ""))
+	a.await("gone cart-0")
+	for dir, want := range map[string][]string{n.dir: {}, n.bin: {exe("azure-vnet"), cni.OriginalDir}} {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := []string{}
+		for _, e := range entries {
+			got = append(got, e.Name())
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("files in %s (-want +got):\n%s", filepath.Base(dir), diff)
+		}
+	}
+}
+
+func TestExecutableIsSmall(t *testing.T) {
+	info, err := os.Stat(filepath.Join(programs(t), exe("evenkeel-cni")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Size() > 4<<20 {
+		t.Errorf("%d bytes, want at most 4 MiB", info.Size())
+	}
+}
+
 func TestPluginThatCallsAnotherStandInIsGatedOnce(t *testing.T) {
 	n := newNode(t, cni.Settings{})
 	a := n.startAgent(grant)

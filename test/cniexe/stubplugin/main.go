@@ -85,7 +85,7 @@ func change(command string) int {
 		nothing.PID = 1
 	case "hang":
 		select {
-		case <-time.After(time.Hour):
+		case <-time.After(2 * time.Minute): // longer than any test, and then gone
 		}
 	case "twodocs":
 		fmt.Println(`{"cniVersion":"0.3.0","ips":[]}`)
