@@ -4,19 +4,14 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"os"
-	"runtime/debug"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"evenkeel.dev/evenkeel/internal/cluster"
 	"evenkeel.dev/evenkeel/internal/controller"
 	"evenkeel.dev/evenkeel/internal/descheduleflags"
 	"evenkeel.dev/evenkeel/internal/engine"
-	"evenkeel.dev/evenkeel/internal/evict"
 	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/plan"
 	"evenkeel.dev/evenkeel/internal/report"
@@ -92,11 +87,10 @@ type deschedule struct {
 	client  *kube.Client
 	policy  *controller.PolicyFile
 	metrics *serve.Metrics
-	recent  *evict.Recent
 }
 
 func newDeschedule(streams Streams, flags *descheduleflags.Flags) (*deschedule, error) {
-	d := &deschedule{streams: streams, flags: flags, recent: evict.NewRecent(), metrics: serve.NewMetrics(serve.Build{Version: version.String()})}
+	d := &deschedule{streams: streams, flags: flags, metrics: serve.NewMetrics(serve.Build{Version: version.String()})}
 	if flags.Output == "" && flags.DryRun {
 		flags.Output = string(report.Table)
 	}
@@ -227,81 +221,4 @@ func (d *deschedule) lead(ctx context.Context, f func(context.Context) error) er
 		RenewDeadline: e.RenewDeadline.Duration, RetryPeriod: e.RetryPeriod.Duration,
 	}
 	return election.Lead(ctx, d.client.Read, d.log, f)
-}
-
-// cycles runs cycles until ctx is done, or one.
-func (d *deschedule) cycles(ctx context.Context, trace controller.Tracer) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	c := &controller.Controller{
-		Programs: d.policy, Metrics: d.metrics, Log: d.log, Self: d.self, Interval: d.flags.Interval, Trace: trace,
-	}
-	beside := kube.Beside{Usage: d.usage, Evicted: func(uid string) bool { return d.recent.Has(uid, time.Now()) }}
-	if d.flags.Interval > 0 {
-		watcher := kube.Watch(ctx, d.client, d.log, beside)
-		defer watcher.Wait()
-		defer cancel()
-		c.Source = watcher
-		keepSmall()
-		c.Rest = debug.FreeOSMemory // what a cycle needed is of no use to the watches between cycles
-	} else {
-		c.Source = &kube.Lister{Client: d.client, Log: d.log, Beside: beside}
-	}
-	if d.format != "" {
-		c.Report = func(s *cluster.Snapshot, p *plan.Plan, _ []plan.Outcome) error {
-			return report.Write(d.streams.Out, p, s, report.Options{Format: d.format, Color: colorful(d.streams.Out)})
-		}
-	}
-	if !d.flags.DryRun {
-		executor, closeEvents := d.executor()
-		defer closeEvents()
-		c.Executor = executor
-		if b := executor.Background; b != nil {
-			c.Seen = func(s *cluster.Snapshot) {
-				for _, o := range b.Observe(s) {
-					d.log.Info("an eviction in the background ended", "pod", o.Move.Pod.String(), "result", string(o.Result), "answer", o.Message)
-					d.metrics.Outcome(o)
-				}
-			}
-		}
-	}
-	return c.Run(ctx)
-}
-
-// keepSmall trades some CPU of a long-lived process for memory, unless its environment says what it wants: the cluster's
-// picture is most of its heap, and stays.
-func keepSmall() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(50)
-	}
-}
-
-func (d *deschedule) executor() (*evict.Executor, func()) {
-	host := d.self.Name
-	if host == "" {
-		host = "out-of-cluster"
-	}
-	events := evict.NewEvents(d.client.Read, host, d.log)
-	executor := &evict.Executor{API: evict.NewAPI(d.client.Write, d.client.Read), Events: events, Recent: d.recent, Log: d.log}
-	if d.flags.Gates.Enabled(descheduleflags.EvictionsInBackground) {
-		executor.Background = evict.NewBackground()
-	}
-	return executor, func() { events.Close(10 * time.Second) }
-}
-
-// usage measures what the policy of the moment asks for.
-func (d *deschedule) usage(ctx context.Context, resources *cluster.Resources, nodes []*cluster.NodeInfo) (cluster.Usage, error) {
-	program, err := d.policy.Program(ctx)
-	if err != nil {
-		return cluster.Usage{}, err
-	}
-	measure, err := usageOf(d.client, program.Policy)
-	if err != nil || measure == nil {
-		return cluster.Usage{}, err
-	}
-	usage, err := measure(ctx, resources, nodes)
-	for _, p := range usage.Problems {
-		d.log.Warn("usage", "problem", p)
-	}
-	return usage, err
 }

@@ -177,7 +177,7 @@ func TestStoppingASingleCycleIsNoSuccess(t *testing.T) {
 func TestSpansNestAndEnd(t *testing.T) {
 	var log []string
 	c := (&world{}).controller(0)
-	c.Trace = func(ctx context.Context, name string, _ ...string) (context.Context, func(error)) {
+	c.Trace = func(ctx context.Context, name string, _ time.Time, _ ...string) (context.Context, func(error)) {
 		log = append(log, "+"+name)
 		return ctx, func(error) { log = append(log, "-"+name) }
 	}

@@ -2,13 +2,14 @@ package controller
 
 import (
 	"context"
+	"time"
 
 	"evenkeel.dev/evenkeel/internal/plan"
 )
 
-// Tracer opens the span of a part of a cycle ("cycle", "snapshot", "plan", "execute", "eviction") and returns what ends it.
-// A nil Tracer traces nothing.
-type Tracer func(ctx context.Context, name string, attributes ...string) (context.Context, func(error))
+// Tracer opens the span of a part of a cycle ("cycle", "snapshot", "plan", "execute", "eviction") that began at started, and returns
+// what ends it. Attributes are names and values in turn. A nil Tracer traces nothing.
+type Tracer func(ctx context.Context, name string, started time.Time, attributes ...string) (context.Context, func(error))
 
 type span func(error)
 
@@ -18,17 +19,20 @@ func (s span) end(err error) {
 	}
 }
 
-func (t Tracer) start(ctx context.Context, name string, attributes ...string) (context.Context, span) {
+func (t Tracer) start(ctx context.Context, name string) (context.Context, span) {
 	if t == nil {
 		return ctx, nil
 	}
-	ctx, end := t(ctx, name, attributes...)
+	ctx, end := t(ctx, name, time.Now())
 	return ctx, end
 }
 
 // eviction records an eviction that has just ended.
 func (t Tracer) eviction(ctx context.Context, o plan.Outcome) {
-	_, s := t.start(ctx, "eviction", "pod", o.Move.Pod.String(), "node", o.Move.Node,
-		"profile", o.Move.Profile, "strategy", o.Move.Strategy, "result", string(o.Result))
-	s.end(nil)
+	if t == nil {
+		return
+	}
+	_, end := t(ctx, "eviction", time.Now().Add(-o.Took), "pod", o.Move.Pod.String(), "node", o.Move.Node,
+		"profile", o.Move.Profile, "strategy", o.Move.Strategy, "result", string(o.Result), "message", o.Message)
+	end(nil)
 }

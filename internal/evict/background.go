@@ -84,7 +84,7 @@ func (b *Background) settle(present map[string]*cluster.Pod) []plan.Outcome {
 		result, why := plan.Result(""), ""
 		p := present[uid]
 		switch {
-		case p == nil || p.Terminal() || p.Deleting:
+		case p == nil || p.Terminal(): // a pod on its way out is shown as such by our own doing
 			result = plan.Evicted
 		case m.seen && !annotated(p):
 			result, why = plan.Failed, "the controller that was moving it gave up"

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -103,6 +104,9 @@ func (c *Client) ServerVersion(ctx context.Context) (*version.Info, error) {
 	defer cancel()
 	info := &version.Info{}
 	body, err := c.Read.Discovery().RESTClient().Get().AbsPath("/version").SetHeader("Accept", jsonType).Do(ctx).Raw()
+	if apierrors.IsUnauthorized(err) {
+		return nil, fmt.Errorf("ask %s for its version: %w%s", c.Config.Host, err, badCredentials)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("ask %s for its version: %w", c.Config.Host, err)
 	}

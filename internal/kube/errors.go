@@ -6,6 +6,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
+const badCredentials = "; the API server does not accept the credentials: check the kubeconfig or the pod's service account token"
+
 // ReadError says which objects could not be read, and, when permission is what is missing, what to grant.
 type ReadError struct {
 	Verb string // "list" or "watch"
@@ -20,7 +22,7 @@ func (e *ReadError) Error() string {
 		group := e.Kind.Group
 		return msg + fmt.Sprintf("; a ClusterRole must grant the verbs get, list and watch on %q of API group %q", e.Kind.Resource, group)
 	case apierrors.IsUnauthorized(e.Err):
-		return msg + "; the API server does not accept the credentials: check the kubeconfig or the pod's service account token"
+		return msg + badCredentials
 	}
 	return msg
 }
