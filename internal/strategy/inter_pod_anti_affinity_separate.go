@@ -14,50 +14,68 @@ import (
 // conflicts, of equals the least important. A pod that is more important than all it conflicts with is only taken when nothing else
 // will do.
 func (x *separator) separate(atMost int) {
-	rivals := x.rivals()
-	queue := &rivalQueue{}
-	var held []*rival
-	for _, v := range rivals {
-		if v.degree = x.degree(&v.separated); v.degree == 0 {
-			continue
+	queue, held := x.queue()
+	for atMost > 0 {
+		v := x.next(queue)
+		if v == nil {
+			break
 		}
-		if x.c.Evictable(v.pod) && x.c.PreEviction(v.pod) {
-			*queue = append(*queue, v)
-		} else {
-			held = append(held, v)
-		}
-	}
-	heap.Init(queue)
-	full := map[*cluster.Node]bool{}
-	for queue.Len() > 0 && atMost > 0 {
-		v := (*queue)[0]
-		if now := x.degree(&v.separated); now == 0 || full[v.pod.Node] {
-			heap.Pop(queue)
-			continue
-		} else if now < v.degree {
-			v.degree = now
-			heap.Fix(queue, 0)
-			continue
-		}
-		heap.Pop(queue)
-		// Where a replacement may start is for the scheduler's rules to say, which node fit follows: both pods' terms are among them.
-		verdict := x.c.Try(v.pod, Why{Reason: x.conflict(v)})
-		switch {
+		// Where a replacement may start is for the scheduler's rules to say, which foresight follows: both pods' terms are among them.
+		switch verdict := x.c.Try(v.pod, Why{Reason: x.conflict(v)}); {
 		case verdict.Accepted:
 			atMost--
 			x.change(&v.separated, -1)
 		case verdict.Stop == plan.ThisNode:
-			full[v.pod.Node] = true
+			queue.full[v.pod.Node] = true
 		case verdict.Stop == plan.ThisCycle:
 			return
 		}
 	}
 	// The filters' answers for pods that still carry a violated term go on record.
 	for _, v := range held {
-		if r, others := x.violated(&v.separated); r != nil && !(x.c.Evictable(v.pod) && x.c.PreEviction(v.pod)) {
+		if r, others := x.violated(&v.separated); r != nil && !x.movable(v.pod) {
 			x.c.Try(v.pod, Why{Reason: keepsApart(r, others)})
 		}
 	}
+}
+
+func (x *separator) movable(p *cluster.Pod) bool { return x.c.Evictable(p) && x.c.PreEviction(p) }
+
+// queue sorts the rivals into those that may be moved, and those that the filters hold back.
+func (x *separator) queue() (queue *rivalQueue, held []*rival) {
+	queue = &rivalQueue{full: map[*cluster.Node]bool{}}
+	for _, v := range x.rivals() {
+		if v.degree = x.degree(&v.separated); v.degree == 0 {
+			continue
+		}
+		if x.movable(v.pod) {
+			queue.list = append(queue.list, v)
+		} else {
+			held = append(held, v)
+		}
+	}
+	heap.Init(queue)
+	return queue, held
+}
+
+// next takes the pod to move next from the queue; nil when no conflict is left that one of its pods could settle. Degrees only get
+// smaller, so the first pod whose degree is up to date is the right one.
+func (x *separator) next(queue *rivalQueue) *rival {
+	for queue.Len() > 0 {
+		v := queue.list[0]
+		now := x.degree(&v.separated)
+		switch {
+		case now == 0 || queue.full[v.pod.Node]:
+			heap.Pop(queue)
+		case now < v.degree:
+			v.degree = now
+			heap.Fix(queue, 0)
+		default:
+			heap.Pop(queue)
+			return v
+		}
+	}
+	return nil
 }
 
 // rival is a pod that is in conflict with others.
@@ -184,19 +202,22 @@ func (x *separator) conflict(v *rival) plan.Reason {
 }
 
 // rivalQueue is a heap with the pod to move first on top.
-type rivalQueue []*rival
+type rivalQueue struct {
+	list []*rival
+	full map[*cluster.Node]bool // no further pod of them may be moved
+}
 
-func (q rivalQueue) Len() int           { return len(q) }
-func (q rivalQueue) Less(i, j int) bool { return compareRivals(q[i], q[j]) < 0 }
-func (q rivalQueue) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
+func (q *rivalQueue) Len() int           { return len(q.list) }
+func (q *rivalQueue) Less(i, j int) bool { return compareRivals(q.list[i], q.list[j]) < 0 }
+func (q *rivalQueue) Swap(i, j int)      { q.list[i], q.list[j] = q.list[j], q.list[i] }
 
 // Push implements heap.Interface.
-func (q *rivalQueue) Push(v any) { *q = append(*q, v.(*rival)) }
+func (q *rivalQueue) Push(v any) { q.list = append(q.list, v.(*rival)) }
 
 // Pop implements heap.Interface.
 func (q *rivalQueue) Pop() any {
-	last := (*q)[len(*q)-1]
-	*q = (*q)[:len(*q)-1]
+	last := q.list[len(q.list)-1]
+	q.list = q.list[:len(q.list)-1]
 	return last
 }
 
