@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"cmp"
+	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -118,6 +120,13 @@ func (r *Resources) Amounts(list corev1.ResourceList) Amounts {
 		a[id] = Amount(name, q)
 	}
 	return a
+}
+
+// ByName orders numbers by the names they stand for: numbers depend on which object was converted first, names do not.
+func (r *Resources) ByName(ids []ResourceID) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	slices.SortFunc(ids, func(a, b ResourceID) int { return cmp.Compare(r.names[a], r.names[b]) })
 }
 
 // Amount is a quantity in the unit of [Amounts].

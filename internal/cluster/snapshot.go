@@ -173,7 +173,7 @@ func (s *Snapshot) addPods(infos []*PodInfo) error {
 		}
 	}
 	for _, name := range sortedKeys(lost) {
-		s.Notes = append(s.Notes, fmt.Sprintf("%d pods are on node %q, which is not in the snapshot; they are left alone", lost[name], name))
+		s.Notes = append(s.Notes, fmt.Sprintf("node %q is not in the snapshot; pods on it that are left alone: %d", name, lost[name]))
 	}
 	return nil
 }

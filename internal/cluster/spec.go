@@ -17,7 +17,7 @@ type Spec struct {
 	// Requests is what the pod takes from a node: containers, init containers and overhead as the scheduler adds them up,
 	// and one pod.
 	Requests Amounts
-	// Requested are the resources that the pod has a request for, be it zero, in ascending order.
+	// Requested are the resources that the pod has a request for, be it zero, ordered by name.
 	Requested         []ResourceID
 	Images            []string // of the regular containers, sorted
 	HostPorts         []HostPort
@@ -188,7 +188,7 @@ func (c *Converter) requests(in *corev1.PodSpec) (Amounts, []ResourceID) {
 	for name := range list {
 		ids = append(ids, c.Resources.ID(name))
 	}
-	slices.Sort(ids)
+	c.Resources.ByName(ids)
 	a := c.Resources.Amounts(list).grown(int(Pods) + 1)
 	a[Pods] = 1
 	return a, ids

@@ -145,14 +145,15 @@ func randomCluster(rng *rand.Rand) []string {
 	nodes := 2 + rng.IntN(6)
 	for i := range nodes {
 		line := fmt.Sprintf("node n%d cpu=%d labels=zone=z%d,disk=%s", i, 2+rng.IntN(6), i%3, pick(rng, "ssd", "hdd"))
-		line += pick(rng, "", "", "", "", " taint=dedicated=x:NoSchedule", " taint=rather=x:PreferNoSchedule", " cordoned", " notready")
+		line += pick(rng, "", "", "", "", " taint=dedicated=x:NoSchedule", " taint=rather=x:PreferNoSchedule", " cordoned", " notready") +
+			pick(rng, "", " res/example.com/a=2 res/example.com/b=1")
 		lines = append(lines, line)
 	}
 	for w := range 1 + rng.IntN(8) {
 		ns, name := pick(rng, "a", "b"), fmt.Sprintf("w%d", w)
 		words := fmt.Sprintf(" owner=%s/%s labels=app=%s cpu=%dm mem=%dMi", pick(rng, "ReplicaSet", "ReplicaSet", "ReplicaSet", "StatefulSet", "DaemonSet"), name, name,
 			50*(1+rng.IntN(20)), 64*(1+rng.IntN(20)))
-		words += pick(rng, "", "", "", " prio=10", " prio=2000000000") + pick(rng, "", "", " emptydir") + pick(rng, "", "", " tolerate=dedicated") +
+		words += pick(rng, "", "", "", " prio=10", " prio=2000000000") + pick(rng, "", "", " emptydir") + pick(rng, "", "", "", " res/example.com/b=2 res/example.com/a=1") + pick(rng, "", "", " tolerate=dedicated") +
 			pick(rng, "", "", "", " need=disk=ssd", " prefer=5:disk=ssd") +
 			pick(rng, "", "", "", " spread=zone:1:app="+name, " spread=kubernetes.io/hostname:1:app="+name+":ScheduleAnyway") +
 			pick(rng, "", "", "", "", " anti=kubernetes.io/hostname:app="+name)
