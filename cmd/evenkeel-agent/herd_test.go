@@ -87,7 +87,8 @@ func TestAHerdSurvivesTheDeathOfTheAgent(t *testing.T) {
 
 func TestAHerdSurvivesARestartOfTheAgent(t *testing.T) {
 	t.Parallel()
-	n := newNode(t, herdConfig)
+	// Attempts long enough for the stand-ins to wait for the new agent, not for locks.
+	n := newNode(t, strings.Replace(herdConfig, "attempt: 6s", "attempt: 30s", 1))
 	n.pluginTime = time.Second
 	n.start()
 	n.ready()
@@ -110,7 +111,8 @@ func TestAHerdSurvivesAnUpgradeOfThePlugin(t *testing.T) {
 	upgraded := make(chan struct{})
 	time.AfterFunc(time.Second, func() {
 		defer close(upgraded)
-		n.writePlugin("v2")
+		// Windows does not overwrite what runs, so upgraders try again there.
+		n.eventually("the new plugin is written", func() bool { return n.writePlugin("v2") == nil })
 	})
 	n.herd(6)
 	<-upgraded

@@ -43,7 +43,7 @@ func newNode(t *testing.T, config string) *node {
 	for _, d := range []string{n.bin, n.pods} {
 		n.must(os.MkdirAll(d, 0o755))
 	}
-	n.writePlugin("v1")
+	n.must(n.writePlugin("v1"))
 	n.must(os.WriteFile(n.config, []byte(config), 0o644))
 	t.Cleanup(n.kill)
 	return n
@@ -67,15 +67,20 @@ func (n *node) must(err error) {
 
 // writePlugin writes this test's executable over whatever is the plugin, as
 // installers of network plugins do.
-func (n *node) writePlugin(version string) {
-	n.t.Helper()
+func (n *node) writePlugin(version string) error {
 	self, err := os.Executable()
-	n.must(err)
+	if err != nil {
+		return err
+	}
 	data, err := os.ReadFile(self)
-	n.must(err)
+	if err != nil {
+		return err
+	}
 	tmp := n.plugin + ".tmp"
-	n.must(os.WriteFile(tmp, append(data, version...), 0o755))
-	n.must(os.Rename(tmp, n.plugin))
+	if err := os.WriteFile(tmp, append(data, version...), 0o755); err != nil {
+		return err
+	}
+	return os.Rename(tmp, n.plugin)
 }
 
 // start starts the agent and waits until it serves.
