@@ -58,31 +58,10 @@ type labelsKey struct {
 // labelsID tells label sets apart: equal ones are one map, see cluster.Converter; should they not be, they are looked at twice.
 func labelsID(m map[string]string) uintptr { return reflect.ValueOf(m).Pointer() }
 
-// guardsOf lists the guards that p carries.
-func (s *Scheduler) guardsOf(p *cluster.Pod) []*guard {
-	if len(p.Spec.AntiAffinity) == 0 {
-		return nil
-	}
-	s.buildGuards()
-	var list []*guard
-	for _, ns := range s.guardedBy(p) {
-		for _, g := range s.guards[ns] {
-			if g.spec == p.Spec && g.namespace == p.Namespace && !slices.Contains(list, g) {
-				list = append(list, g)
-			}
-		}
-	}
-	return list
-}
-
-// guardedBy lists the namespaces that p's own terms apply to.
-func (s *Scheduler) guardedBy(p *cluster.Pod) []string {
-	var list []string
-	for i := range p.Spec.AntiAffinity {
-		list = append(list, s.namespacesOf(&p.Spec.AntiAffinity[i], p.Namespace)...)
-	}
-	slices.Sort(list)
-	return slices.Compact(list)
+// carrier stands for the pods of a namespace that carry the same terms.
+type carrier struct {
+	spec      *cluster.Spec
+	namespace string
 }
 
 func (s *Scheduler) buildGuards() {
@@ -91,17 +70,13 @@ func (s *Scheduler) buildGuards() {
 	}
 	s.guards = map[string][]*guard{}
 	s.guarded = map[labelsKey][]*guard{}
-	type carrier struct {
-		spec      *cluster.Spec
-		namespace string
-	}
-	made := map[carrier][]*guard{}
+	s.carried = map[carrier][]*guard{}
 	for _, p := range s.view.Pods {
 		if len(p.Spec.AntiAffinity) == 0 || p.Node == nil || p.Terminal() {
 			continue
 		}
 		key := carrier{p.Spec, p.Namespace}
-		guards, ok := made[key]
+		guards, ok := s.carried[key]
 		if !ok {
 			for i := range p.Spec.AntiAffinity {
 				g := &guard{spec: p.Spec, namespace: p.Namespace, term: &p.Spec.AntiAffinity[i], counts: map[string]int{}, carriers: s}
@@ -110,14 +85,15 @@ func (s *Scheduler) buildGuards() {
 					s.guards[ns] = append(s.guards[ns], g)
 				}
 			}
-			made[key] = guards
+			s.carried[key] = guards
 		}
 		if !s.view.Gone(p) {
-			for _, g := range guards {
-				if value, ok := p.Node.Labels[g.term.TopologyKey]; ok {
-					g.counts[value]++
-				}
-			}
+			s.guard(p, p.Node, 1)
+		}
+	}
+	for _, list := range s.arrived {
+		for _, a := range list {
+			s.guard(a.pod, a.node, 1)
 		}
 	}
 }

@@ -20,6 +20,7 @@ type Scheduler struct {
 	following map[string][]*counter
 	guards    map[string][]*guard // required anti-affinity of pods that run, by the namespace it applies to
 	guarded   map[labelsKey][]*guard
+	carried   map[carrier][]*guard
 	built     bool
 
 	topologies map[string]*topology
@@ -41,11 +42,17 @@ type likePods struct {
 
 // NewScheduler returns a scheduler for nodes, which must be nodes of the view.
 func NewScheduler(view *cluster.View, nodes []*cluster.Node) *Scheduler {
-	return &Scheduler{
+	s := &Scheduler{
 		Checker: NewChecker(view, nodes), byNamespace: map[string][]*likePods{}, counters: map[counterKey]*counter{},
 		following: map[string][]*counter{}, topologies: map[string]*topology{}, inclusions: map[inclusionKey]*inclusion{},
 		arrived: map[string][]arrival{},
 	}
+	for _, n := range view.Nodes {
+		for _, p := range view.Arrivals(n) {
+			s.arrived[p.Namespace] = append(s.arrived[p.Namespace], arrival{p, n})
+		}
+	}
+	return s
 }
 
 // Accepts reports whether a replacement of p could start on n.
@@ -191,8 +198,13 @@ func (s *Scheduler) Arrived(p *cluster.Pod, n *cluster.Node) {
 	s.guard(p, n, 1)
 }
 
+// guard counts p in or out of the guards it carries. Before they are first needed there is nothing to do: they are then counted
+// from the view as it is.
 func (s *Scheduler) guard(p *cluster.Pod, n *cluster.Node, by int) {
-	for _, g := range s.guardsOf(p) {
+	if s.guards == nil {
+		return
+	}
+	for _, g := range s.carried[carrier{p.Spec, p.Namespace}] {
 		if value, ok := n.Labels[g.term.TopologyKey]; ok {
 			g.counts[value] += by
 		}

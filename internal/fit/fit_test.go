@@ -1,0 +1,108 @@
+package fit_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"evenkeel.dev/evenkeel/internal/cluster"
+	"evenkeel.dev/evenkeel/internal/fit"
+	"evenkeel.dev/evenkeel/internal/testkit"
+)
+
+// TestRememberedAnswersAreRight: what a checker and a scheduler remember from earlier questions never changes an answer, whatever
+// was moved in between. A fresh one, asked about every node, is the judge.
+func TestRememberedAnswersAreRight(t *testing.T) {
+	for seed := range uint64(200) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(seed, 3))
+			view := cluster.NewView(randomSnapshot(t, rng))
+			checker, scheduler := fit.NewChecker(view, view.Nodes), fit.NewScheduler(view, view.Nodes)
+			for range 60 {
+				p := view.Pods[rng.IntN(len(view.Pods))]
+				judgeChecker(t, view, checker, p)
+				judgeScheduler(t, view, scheduler, p)
+				if view.Gone(p) || rng.IntN(2) == 0 {
+					continue
+				}
+				view.Remove(p)
+				scheduler.Left(p)
+				if n := view.Nodes[rng.IntN(len(view.Nodes))]; rng.IntN(2) == 0 {
+					view.Expect(p, n)
+					scheduler.Arrived(p, n)
+				}
+			}
+		})
+	}
+}
+
+func judgeChecker(t *testing.T, view *cluster.View, checker *fit.Checker, p *cluster.Pod) {
+	t.Helper()
+	fresh := fit.NewChecker(view, view.Nodes)
+	somewhere := false
+	for _, n := range view.Nodes {
+		_, ok := fresh.Why(p, n)
+		if ok != checker.Fits(p, n) {
+			t.Fatalf("%s on %s: Why says %v, Fits says %v", p.Key(), n.Name, ok, !ok)
+		}
+		somewhere = somewhere || ok && n != p.Node
+	}
+	n := checker.AnyOther(p)
+	if (n != nil) != somewhere {
+		t.Fatalf("%s fits somewhere else: got %v, want %v", p.Key(), n != nil, somewhere)
+	}
+	if n != nil && (n == p.Node || !fresh.Fits(p, n)) {
+		t.Fatalf("%s: %s is no answer", p.Key(), n.Name)
+	}
+}
+
+func judgeScheduler(t *testing.T, view *cluster.View, scheduler *fit.Scheduler, p *cluster.Pod) {
+	t.Helper()
+	fresh := fit.NewScheduler(view, view.Nodes)
+	somewhere := false
+	for _, n := range view.Nodes {
+		want := fresh.Accepts(p, n)
+		if got := scheduler.Accepts(p, n); got != want {
+			why, _ := fresh.Explain(p, n)
+			t.Fatalf("%s on %s: accepted %v, a fresh look says %v (%s)", p.Key(), n.Name, got, want, why.Message)
+		}
+		if _, ok := scheduler.Explain(p, n); ok != want && !view.Gone(p) {
+			t.Fatalf("%s on %s: Explain says %v, Accepts %v", p.Key(), n.Name, ok, want)
+		}
+		somewhere = somewhere || want && n != p.Node
+	}
+	if n := scheduler.AnyBut(p); (n != nil) != somewhere || n != nil && !fresh.Accepts(p, n) {
+		t.Fatalf("%s is accepted somewhere else: got %v, want %v", p.Key(), n, somewhere)
+	}
+}
+
+func randomSnapshot(t *testing.T, rng *rand.Rand) *cluster.Snapshot {
+	t.Helper()
+	pick := func(choices ...string) string { return choices[rng.IntN(len(choices))] }
+	b := testkit.NewBuilder()
+	line := func(format string, args ...any) {
+		if err := b.Lines(fmt.Sprintf(format, args...)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	line("namespace a labels=team=x")
+	line("namespace b labels=team=y")
+	nodes := 2 + rng.IntN(5)
+	for i := range nodes {
+		line("node n%d cpu=%d labels=zone=z%d,disk=%s%s", i, 1+rng.IntN(4), i%2, pick("ssd", "hdd"), pick("", "", "", " taint=t=x:NoSchedule", " cordoned"))
+	}
+	for w := range 1 + rng.IntN(5) {
+		words := fmt.Sprintf("owner=ReplicaSet/w%d labels=app=w%d cpu=%d00m", w, w, 1+rng.IntN(9)) +
+			pick("", "", " tolerate=t") + pick("", "", " need=disk=ssd") + pick("", "", "", " hostport=80") +
+			pick("", "", " anti=kubernetes.io/hostname:app=w0", " anti=zone:app=w1", " near=zone:app=w0", " near=zone:app=w1") +
+			pick("", "", " spread=zone:1:app=w0", " spread=kubernetes.io/hostname:2:app=w1", " spread=zone:1:app=w1:minDomains=3", " spread=zone:1:app=w0:nodeTaintsPolicy=Honor")
+		for r := range 1 + rng.IntN(5) {
+			line("pod %s/w%d-%d node=n%d %s%s", pick("a", "b"), w, r, rng.IntN(nodes), words, pick("", "", "", "", " phase=Succeeded", " deleting"))
+		}
+	}
+	s, err := b.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
