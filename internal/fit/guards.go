@@ -2,7 +2,6 @@ package fit
 
 import (
 	"reflect"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -72,22 +71,7 @@ func (s *Scheduler) buildGuards() {
 	s.guarded = map[labelsKey][]*guard{}
 	s.carried = map[carrier][]*guard{}
 	for _, p := range s.view.Pods {
-		if len(p.Spec.AntiAffinity) == 0 || p.Node == nil || p.Terminal() {
-			continue
-		}
-		key := carrier{p.Spec, p.Namespace}
-		guards, ok := s.carried[key]
-		if !ok {
-			for i := range p.Spec.AntiAffinity {
-				g := &guard{spec: p.Spec, namespace: p.Namespace, term: &p.Spec.AntiAffinity[i], counts: map[string]int{}, carriers: s}
-				guards = append(guards, g)
-				for _, ns := range s.namespacesOf(g.term, p.Namespace) {
-					s.guards[ns] = append(s.guards[ns], g)
-				}
-			}
-			s.carried[key] = guards
-		}
-		if !s.view.Gone(p) {
+		if len(p.Spec.AntiAffinity) > 0 && p.Node != nil && !p.Terminal() && !s.view.Gone(p) {
 			s.guard(p, p.Node, 1)
 		}
 	}
@@ -96,6 +80,39 @@ func (s *Scheduler) buildGuards() {
 			s.guard(a.pod, a.node, 1)
 		}
 	}
+}
+
+// guard counts p in or out of the guards it carries. Before they are first needed there is nothing to do: they are then counted
+// from the view as it is.
+func (s *Scheduler) guard(p *cluster.Pod, n *cluster.Node, by int) {
+	if s.guards == nil || len(p.Spec.AntiAffinity) == 0 {
+		return
+	}
+	key := carrier{p.Spec, p.Namespace}
+	guards, ok := s.carried[key]
+	if !ok {
+		guards = s.newGuards(p)
+		s.carried[key] = guards
+	}
+	for _, g := range guards {
+		if value, ok := n.Labels[g.term.TopologyKey]; ok {
+			g.counts[value] += by
+		}
+	}
+}
+
+// newGuards makes the guards of the pods that are like p.
+func (s *Scheduler) newGuards(p *cluster.Pod) []*guard {
+	var list []*guard
+	for i := range p.Spec.AntiAffinity {
+		g := &guard{spec: p.Spec, namespace: p.Namespace, term: &p.Spec.AntiAffinity[i], counts: map[string]int{}, carriers: s}
+		list = append(list, g)
+		for _, ns := range s.namespacesOf(g.term, p.Namespace) {
+			s.guards[ns] = append(s.guards[ns], g)
+		}
+	}
+	clear(s.guarded) // what selects whom has changed
+	return list
 }
 
 // portTaken reports whether a host port of p is in use on n by another pod.

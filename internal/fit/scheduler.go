@@ -197,16 +197,3 @@ func (s *Scheduler) Arrived(p *cluster.Pod, n *cluster.Node) {
 	}
 	s.guard(p, n, 1)
 }
-
-// guard counts p in or out of the guards it carries. Before they are first needed there is nothing to do: they are then counted
-// from the view as it is.
-func (s *Scheduler) guard(p *cluster.Pod, n *cluster.Node, by int) {
-	if s.guards == nil {
-		return
-	}
-	for _, g := range s.carried[carrier{p.Spec, p.Namespace}] {
-		if value, ok := n.Labels[g.term.TopologyKey]; ok {
-			g.counts[value] += by
-		}
-	}
-}
