@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"regexp"
 	"strings"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -97,7 +96,8 @@ func decode(body []byte) map[string]any {
 }
 
 func validUID(uid string) bool {
-	return regexp.MustCompile(`^[0-9A-Za-z-]{1,128}$`).MatchString(uid)
+	const allowed = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-"
+	return uid != "" && len(uid) <= 128 && strings.Trim(uid, allowed) == ""
 }
 
 func isNewNode(request map[string]any) bool {
