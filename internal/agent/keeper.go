@@ -50,11 +50,11 @@ type keeperState struct {
 func (k *keeper) Run(ctx context.Context) {
 	adopter := &install.Adopter{Installer: k.installer}
 	var tested time.Time
-	for {
-		if !k.snapshot().installed {
-			k.install(ctx)
-		} else {
+	for begun := false; ; {
+		if begun {
 			k.look(adopter)
+		} else {
+			begun = k.install(ctx)
 		}
 		if s := k.snapshot(); s.installed && !s.tested && time.Since(tested) >= selfTestEvery {
 			tested = time.Now()
@@ -68,18 +68,21 @@ func (k *keeper) Run(ctx context.Context) {
 	}
 }
 
-func (k *keeper) install(ctx context.Context) {
+// install installs for the first time and reports success. After it, what an
+// operator uninstalls stays uninstalled.
+func (k *keeper) install(ctx context.Context) bool {
 	result, err := k.installer.Install()
 	if err != nil {
 		k.problem("install", fmt.Errorf("the stand-in cannot be installed, pods are not paced: %w", err))
 		k.tellForeign(false) // nothing of ours is in the way
-		return
+		return false
 	}
 	k.installed(result)
 	k.tellForeign(false)
 	if k.exclude != nil {
 		k.problem("defender", k.exclude(ctx))
 	}
+	return true
 }
 
 func (k *keeper) look(adopter *install.Adopter) {
@@ -89,6 +92,11 @@ func (k *keeper) look(adopter *install.Adopter) {
 		return // the next look sees the newer file
 	case err != nil:
 		k.problem("install", fmt.Errorf("the plugin in place is not the stand-in and cannot be adopted: %w", err))
+	case o.Uninstalled:
+		k.mu.Lock()
+		k.state = keeperState{}
+		k.mu.Unlock()
+		k.problem("install", errors.New(o.Waiting))
 	case o.Waiting != "":
 		k.problem("install", fmt.Errorf("pods are not paced now: %s", o.Waiting))
 	case o.Result.Action != install.Nothing:
@@ -96,7 +104,7 @@ func (k *keeper) look(adopter *install.Adopter) {
 	default:
 		k.problem("install", nil)
 	}
-	k.tellForeign(o.Waiting != "" || err != nil)
+	k.tellForeign(!o.Uninstalled && (o.Waiting != "" || err != nil))
 }
 
 func (k *keeper) tellForeign(is bool) {

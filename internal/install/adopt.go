@@ -24,6 +24,8 @@ type Adopter struct {
 type Outcome struct {
 	Result  Result // Action is Nothing when all is as it should be, or while Waiting
 	Waiting string // why a plugin that is not ours is left alone for now
+	// Uninstalled is Waiting for an operator: the saved original is gone.
+	Uninstalled bool
 }
 
 // Look compares the plugin file with what was installed and installs again when
@@ -51,6 +53,7 @@ func (a *Adopter) Look(now time.Time) (Outcome, error) {
 		return nothing, nil
 	}
 	if !s.Original.Present() {
+		nothing.Uninstalled = true
 		nothing.Waiting = fmt.Sprintf("%s is gone: uninstalled; a restart of the agent installs again", s.Original.Path)
 		return nothing, nil
 	}
