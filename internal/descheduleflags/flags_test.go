@@ -60,8 +60,10 @@ func TestArgumentsOfTheDeschedulersManifestsAreTaken(t *testing.T) {
 		{"--policy-config-file", "/policy-dir/policy.yaml", "--v", "3"},
 		{"--policy-config-file=/policy-dir/policy.yaml", "--descheduling-interval", "5m", "--v=3"},
 		{"--policy-config-file=/policy-dir/policy.yaml", "-v=4", "--dry-run", "--secure-port=0", "--logging-format=json"},
-		{"--feature-gates=EvictionsInBackground=true", "--descheduling-interval=5m", "--leader-elect=true", "--leader-elect-lease-duration=15s",
-			"--leader-elect-renew-deadline=10s", "--leader-elect-retry-period=2s", "--leader-elect-resource-namespace=kube-system"},
+		{
+			"--feature-gates=EvictionsInBackground=true", "--descheduling-interval=5m", "--leader-elect=true", "--leader-elect-lease-duration=15s",
+			"--leader-elect-renew-deadline=10s", "--leader-elect-retry-period=2s", "--leader-elect-resource-namespace=kube-system",
+		},
 		{"--kubeconfig=old", "--tls-cipher-suites=TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "--tls-min-version=VersionTLS13"},
 	} {
 		if _, _, err := parse(t, args...); err != nil {

@@ -81,7 +81,8 @@ func (b *Background) Observe(s *cluster.Snapshot) []plan.Outcome {
 func (b *Background) settle(present map[string]*cluster.Pod) []plan.Outcome {
 	var ended []plan.Outcome
 	for uid, m := range b.moving {
-		result, why := plan.Result(""), ""
+		var result plan.Result
+		var why string
 		p := present[uid]
 		switch {
 		case p == nil || p.Terminal(): // a pod on its way out is shown as such by our own doing

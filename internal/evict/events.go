@@ -47,8 +47,10 @@ func evictedEvent(m plan.Move) Event {
 }
 
 func failedEvent(m plan.Move, why string) Event {
-	return Event{Pod: m.Pod, Warning: true, Reason: failureReason,
-		Note: fmt.Sprintf("pod eviction from %s node by %s failed: %s", m.Node, requestedBy, why)}
+	return Event{
+		Pod: m.Pod, Warning: true, Reason: failureReason,
+		Note: fmt.Sprintf("pod eviction from %s node by %s failed: %s", m.Node, requestedBy, why),
+	}
 }
 
 // Events writes Events to the API server, in the background: a slow or refusing server does not hold up evictions.

@@ -3,6 +3,7 @@ package kube
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"runtime"
 	"strconv"
@@ -79,7 +80,7 @@ func (c Connection) config() (*rest.Config, error) {
 		if err == nil {
 			return config, nil
 		}
-		if err != rest.ErrNotInCluster {
+		if !errors.Is(err, rest.ErrNotInCluster) {
 			return nil, fmt.Errorf("use the pod's service account: %w", err)
 		}
 	}

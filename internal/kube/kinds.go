@@ -85,8 +85,19 @@ func compact(c *cluster.Converter, obj runtime.Object) any {
 		return c.Claim(o)
 	case *corev1.PersistentVolume:
 		return c.Volume(o)
-	case *corev1.ReplicationController:
-		return c.ReplicationController(o)
+	case *policyv1.PodDisruptionBudget:
+		return c.Budget(o)
+	case *schedulingv1.PriorityClass:
+		return c.PriorityClass(o)
+	case *storagev1.StorageClass:
+		return c.StorageClass(o)
+	default:
+		return workload(c, obj)
+	}
+}
+
+func workload(c *cluster.Converter, obj runtime.Object) any {
+	switch o := obj.(type) {
 	case *appsv1.ReplicaSet:
 		if o.Spec.Replicas != nil && *o.Spec.Replicas == 0 && o.Status.Replicas == 0 {
 			return nil // an old revision of a Deployment: it owns no pod, and there are ten of them for each Deployment
@@ -98,14 +109,10 @@ func compact(c *cluster.Converter, obj runtime.Object) any {
 		return c.StatefulSet(o)
 	case *appsv1.DaemonSet:
 		return c.DaemonSet(o)
+	case *corev1.ReplicationController:
+		return c.ReplicationController(o)
 	case *batchv1.Job:
 		return c.Job(o)
-	case *policyv1.PodDisruptionBudget:
-		return c.Budget(o)
-	case *schedulingv1.PriorityClass:
-		return c.PriorityClass(o)
-	case *storagev1.StorageClass:
-		return c.StorageClass(o)
 	default:
 		return nil
 	}

@@ -37,15 +37,18 @@ func TestPrometheusAnswers(t *testing.T) {
 	}{
 		{"a value for each node", 200, answer(value("one", "0.25"), value("two", "1")), map[string]float64{"one": .25, "two": 1}, nil},
 		{
-			"a node is missing, and another is not ours", 200, answer(value("one", "0"), value("10.0.0.1:9100", "0.5")), map[string]float64{"one": 0},
+			"a node is missing, and another is not ours", 200, answer(value("one", "0"), value("10.0.0.1:9100", "0.5")),
+			map[string]float64{"one": 0},
 			[]string{"the label instance of 1 values is not the name of a node", "no measurement of node two"},
 		},
 		{
-			"two values for one node are none", 200, answer(value("one", "0.1"), value("one", "0.2"), value("two", "0.3")), map[string]float64{"two": .3},
+			"two values for one node are none", 200, answer(value("one", "0.1"), value("one", "0.2"), value("two", "0.3")),
+			map[string]float64{"two": .3},
 			[]string{"several values for node one", "no measurement of node one"},
 		},
 		{
-			"values that are no shares", 200, answer(value("one", "NaN"), value("two", "37")), map[string]float64{},
+			"values that are no shares", 200, answer(value("one", "NaN"), value("two", "37")),
+			map[string]float64{},
 			[]string{"node one: the value NaN is not between 0 and 1", "node two: the value 37 is not", "no measurement of node one", "no measurement of node two"},
 		},
 		{"an empty vector", 200, answer(), map[string]float64{}, []string{"node one", "node two"}},

@@ -107,7 +107,7 @@ func limitText(code string) (string, bool) {
 // Outcome counts an eviction.
 func (m *Metrics) Outcome(o plan.Outcome) {
 	m.outcomes.WithLabelValues(string(o.Result), o.Move.Strategy, o.Move.Profile).Inc()
-	result := ""
+	var result string
 	switch o.Result {
 	case plan.Skipped:
 		return

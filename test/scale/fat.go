@@ -50,7 +50,7 @@ func replicaSet(namespace string, owner metav1.OwnerReference) runtime.Object {
 	return &appsv1.ReplicaSet{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: namespace, Name: owner.Name, UID: owner.UID, ResourceVersion: "1",
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: deployment, UID: types.UID("deployment-" + owner.UID), Controller: new(bool)}},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: deployment, UID: "deployment-" + owner.UID, Controller: new(true)}},
 		},
 		Spec: appsv1.ReplicaSetSpec{Replicas: &one},
 	}
@@ -76,7 +76,7 @@ func (f fatPods) At(i int) runtime.Object {
 	for _, manager := range []string{"kube-controller-manager", "kube-scheduler", "kubelet"} {
 		pod.ManagedFields = append(pod.ManagedFields, metav1.ManagedFieldsEntry{
 			Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", FieldsType: "FieldsV1",
-			FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:status":{` + strings.Repeat(`"f:conditions":{"k:{\"type\":\"Ready\"}":{".":{},"f:lastTransitionTime":{}}},`, 12) + `"f:phase":{}}}`)},
+			FieldsV1: metav1.NewFieldsV1(`{"f:status":{` + strings.Repeat(`"f:conditions":{"k:{\"type\":\"Ready\"}":{".":{},"f:lastTransitionTime":{}}},`, 12) + `"f:phase":{}}}`),
 		})
 	}
 	for c := range pod.Spec.Containers {
