@@ -3,7 +3,6 @@ package agent
 import (
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"evenkeel.dev/evenkeel/internal/agent/load"
-	"evenkeel.dev/evenkeel/internal/agentconfig"
 	"evenkeel.dev/evenkeel/internal/paceapi"
 )
 
@@ -187,27 +185,5 @@ func TestWithoutTheAPIPodsStartAtThePaceOfSlotTimeout(t *testing.T) {
 	}
 	if w.status().Ready {
 		t.Fatal("ready although the pods are unknown")
-	}
-}
-
-func TestEveryFieldOfTheConfigurationIsChecked(t *testing.T) {
-	for text, want := range map[string]string{
-		"pods: {startedWhen: Soon}":                 `pods.startedWhen: Invalid value: "Soon"`,
-		"pods: {unknownThing: 1}":                   `unknown field "pods.unknownThing"`,
-		"pace: {limits: {rate: {evry: 1s}}}":        `unknown field "pace.limits.rate.evry"`,
-		"install: {enabled: true}":                  "install.plugin: Required value",
-		"install: {plugin: a/b}":                    `install.plugin: Invalid value: "a/b"`,
-		"listen: 9808":                              "listen",
-		"log: {maxFiles: 1000}":                     "log.maxFiles: Invalid value: 1000",
-		"pace: {attempt: 10m}\npods: {settle: 99h}": "pods.settle",
-		"pace: {}\npace: {}":                        `"pace" already set`,
-	} {
-		_, err := agentconfig.Parse([]byte(text), "linux")
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", text, err, want)
-		}
-	}
-	if _, err := agentconfig.Parse(nil, runtime.GOOS); err != nil {
-		t.Fatal(err)
 	}
 }
