@@ -44,6 +44,9 @@ func usageError(err error) error { return &exitError{ExitUsage, err} }
 // Run runs the program: args[0] is the name it was called by. Called as "descheduler", it takes the descheduler's own
 // flags at its root. It returns the exit code.
 func Run(ctx context.Context, streams Streams, args []string) int {
+	if code, is := runHerdProcess(ctx); is {
+		return code
+	}
 	root := newRoot(streams)
 	if len(args) > 0 && programName(args[0]) == "descheduler" {
 		root = newDescheduler(streams)
@@ -81,7 +84,8 @@ func newRoot(streams Streams) *cobra.Command {
   evenkeel plan         what would move, and why: from a file or a live cluster
   evenkeel deschedule   move it: takes the flags and policy files of the Kubernetes descheduler
   evenkeel snapshot     save what a plan is made from to a file
-  evenkeel policy       check and convert policy files`,
+  evenkeel policy       check and convert policy files
+  evenkeel herd         see on this machine what pacing does for pods that start all at once`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
@@ -95,6 +99,9 @@ func newRoot(streams Streams) *cobra.Command {
 		newDescheduleCommand(streams),
 		newSnapshotCommand(streams),
 		newPolicyCommand(streams),
+		newHerdCommand(streams),
+		newWebhookCommand(streams),
+		newControllerCommand(streams),
 		newVersionCommand(streams),
 	)
 	return root
