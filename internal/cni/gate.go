@@ -216,7 +216,7 @@ func refuseAt(start, deadline time.Time, at paceapi.Place, limit int) time.Time 
 // pollPause is how often somebody with so many ahead looks again: the nearer,
 // the more often, which also keeps the order.
 func pollPause(ahead int) time.Duration {
-	return min(100*time.Millisecond+time.Duration(ahead)*20*time.Millisecond, time.Second)
+	return min(100*time.Millisecond+time.Duration(ahead)*50*time.Millisecond, 2*time.Second)
 }
 
 // tooLate is the answer at the end of an attempt that nobody decided.

@@ -13,7 +13,7 @@ import (
 const (
 	// present is how recently a stamp must have been touched for its pod to
 	// count as waiting now; a waiting stand-in touches its own once per turn.
-	present = 3 * time.Second
+	present = 5 * time.Second
 	// forgotten is how long a pod may stay away before it loses its place.
 	forgotten = 2 * time.Minute
 	// bootSlack is how far the start of the machine, computed from two clocks,

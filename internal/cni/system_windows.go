@@ -44,7 +44,7 @@ func (process) Run(path, depth string) (int, error) {
 	if err != nil {
 		return 0, &os.PathError{Op: "start", Path: path, Err: err}
 	}
-	defer windows.CloseHandle(child)
+	defer func() { _ = windows.CloseHandle(child) }()
 	var code uint32
 	_, err = windows.WaitForSingleObject(child, windows.INFINITE)
 	if err == nil {
@@ -120,7 +120,10 @@ func createProcess(path string, job windows.Handle) (windows.Handle, error) {
 		// A caller may leave one out; the original then lacks it too.
 		if *std.to, err = windows.GetStdHandle(std.id); err != nil {
 			*std.to = 0
+			continue
 		}
+		// What we inherited can be inherited on; anything else is made to.
+		_ = windows.SetHandleInformation(*std.to, windows.HANDLE_FLAG_INHERIT, windows.HANDLE_FLAG_INHERIT)
 	}
 	var pi windows.ProcessInformation
 	err = windows.CreateProcess(name, commandLine(), nil, nil, true, windows.EXTENDED_STARTUPINFO_PRESENT, nil, nil, &si.StartupInfo, &pi)

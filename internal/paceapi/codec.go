@@ -124,8 +124,12 @@ func (m *Message) parseBody(line []byte) error {
 func (r Request) validate() error {
 	var errs []error
 	for _, f := range []struct{ name, value string }{
-		{"uid", r.UID}, {"namespace", r.Namespace}, {"name", r.Name},
-		{"container", r.Container}, {"netns", r.NetNS}, {"ifname", r.IfName},
+		{"uid", r.UID},
+		{"namespace", r.Namespace},
+		{"name", r.Name},
+		{"container", r.Container},
+		{"netns", r.NetNS},
+		{"ifname", r.IfName},
 	} {
 		if len(f.value) > maxName {
 			errs = append(errs, fmt.Errorf("%s has %d bytes: expected at most %d", f.name, len(f.value), maxName))

@@ -84,9 +84,7 @@ func change(command string) int {
 		var nothing *Record
 		nothing.PID = 1
 	case "hang":
-		select {
-		case <-time.After(2 * time.Minute): // longer than any test, and then gone
-		}
+		time.Sleep(2 * time.Minute) // longer than any test, and then gone
 	case "twodocs":
 		fmt.Println(`{"cniVersion":"0.3.0","ips":[]}`)
 		fmt.Println(`{"code":100,"msg":"failed after all"}`)
