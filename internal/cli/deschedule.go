@@ -168,6 +168,7 @@ func (d *deschedule) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	d.log.Info("connected", "server", client.Config.Host, "serverVersion", info.GitVersion)
 	if warning := kube.Skew(info); warning != "" {
 		d.log.Warn(warning)
 	}

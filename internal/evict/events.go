@@ -46,10 +46,10 @@ func evictedEvent(m plan.Move) Event {
 	return Event{Pod: m.Pod, Reason: reason, Note: note}
 }
 
-func failedEvent(m plan.Move, why string) Event {
+func failedEvent(pod plan.PodRef, node, why string) Event {
 	return Event{
-		Pod: m.Pod, Warning: true, Reason: failureReason,
-		Note: fmt.Sprintf("pod eviction from %s node by %s failed: %s", m.Node, requestedBy, why),
+		Pod: pod, Warning: true, Reason: failureReason,
+		Note: fmt.Sprintf("pod eviction from %s node by %s failed: %s", node, requestedBy, why),
 	}
 }
 

@@ -15,6 +15,8 @@ const (
 	callTimeout = 30 * time.Second
 	// giveUpAfter is how many evictions in a row may get no answer before the API server counts as gone.
 	giveUpAfter = 3
+	// limitGate is the name that package engine gives to the limits of a policy in refusals.
+	limitGate = "limit"
 )
 
 // API asks for evictions; see [NewAPI].
@@ -64,6 +66,7 @@ type Executor struct {
 // finished and the rest are Skipped. The error says why the cycle was stopped early: evictions are not granted, the credentials are
 // refused, or the API server is gone. Then the rest are Skipped too.
 func (e *Executor) Execute(ctx context.Context, p *plan.Plan, o Options) ([]plan.Outcome, error) {
+	e.tellLimits(p, o)
 	outcomes := make([]plan.Outcome, 0, len(p.Moves))
 	var stopped error
 	unanswered := 0
@@ -147,7 +150,19 @@ func (e *Executor) tell(o plan.Outcome, opts Options) {
 	case o.Result == plan.Evicted:
 		e.Events.Record(evictedEvent(o.Move))
 	case opts.FailureEvents && o.Result != plan.Background && o.Result != plan.Gone:
-		e.Events.Record(failedEvent(o.Move, o.Message))
+		e.Events.Record(failedEvent(o.Move.Pod, o.Move.Node, o.Message))
+	}
+}
+
+// tellLimits makes Events of moves that a limit of the policy refused, where failures are to be told.
+func (e *Executor) tellLimits(p *plan.Plan, o Options) {
+	if e.Events == nil || !o.FailureEvents {
+		return
+	}
+	for i := range p.Refusals {
+		if r := &p.Refusals[i]; r.Gate == limitGate {
+			e.Events.Record(failedEvent(r.Pod, r.Node, r.Reason.Message))
+		}
 	}
 }
 

@@ -242,7 +242,12 @@ func TestEventsTellOfEvictionsAndOnRequestOfRefusals(t *testing.T) {
 			e, set := executor(t, s)
 			events := evict.NewEvents(set, "host", slog.New(slog.DiscardHandler))
 			e.Events = events
-			if _, err := e.Execute(t.Context(), moves("a", "b"), evict.Options{FailureEvents: failures}); err != nil {
+			p := moves("a", "b")
+			p.Refusals = []plan.Refusal{
+				{Pod: plan.PodRef{Namespace: "shop", Name: "c", UID: "uid-c"}, Node: "one", Gate: "limit", Reason: plan.Reason{Message: "the limit of the cycle is reached"}},
+				{Pod: plan.PodRef{Namespace: "shop", Name: "d", UID: "uid-d"}, Node: "one", Gate: "evictor"},
+			}
+			if _, err := e.Execute(t.Context(), p, evict.Options{FailureEvents: failures}); err != nil {
 				t.Fatal(err)
 			}
 			events.Close(10 * time.Second)
@@ -255,6 +260,8 @@ func TestEventsTellOfEvictionsAndOnRequestOfRefusals(t *testing.T) {
 			}
 			want := []string{"Normal RemoveDuplicates Descheduled sigs.k8s.io.descheduler uid-a: pod eviction from one node by sigs.k8s.io/descheduler: 3 replicas on one node"}
 			if failures {
+				limit := "Warning EvictionFailed Descheduled sigs.k8s.io.descheduler uid-c: pod eviction from one node by sigs.k8s.io/descheduler failed: the limit of the cycle is reached"
+				want = append([]string{limit}, want...)
 				want = append(want, "Warning EvictionFailed Descheduled sigs.k8s.io.descheduler uid-b: pod eviction from one node by sigs.k8s.io/descheduler failed: budget")
 			}
 			if d := cmp.Diff(want, got); d != "" {

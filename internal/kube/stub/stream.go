@@ -63,7 +63,12 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 	changes := make(chan watch.Event, 1000)
 	s.mu.Lock()
 	s.watchers[resource] = append(s.watchers[resource], changes)
-	objects := s.objects[resource]
+	objects, version := s.objects[resource], s.version()
+	if !initial {
+		for _, e := range s.since(resource, r.URL.Query().Get("resourceVersion")) {
+			changes <- e
+		}
+	}
 	s.mu.Unlock()
 
 	send := sender(w, r)
@@ -80,7 +85,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		m, _ := meta.Accessor(end)
-		m.SetResourceVersion("1000")
+		m.SetResourceVersion(version)
 		m.SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
 		if send(watch.Bookmark, end) != nil {
 			return

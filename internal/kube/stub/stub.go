@@ -51,8 +51,17 @@ type Server struct {
 	mu       sync.Mutex
 	objects  map[string]Objects // by resource
 	watchers map[string][]chan watch.Event
+	changes  []change // since the start: what a watch that begins at an older version is told first
 	seen     []string // requests: "GET /api/v1/pods"
 	posted   []runtime.Object
+}
+
+// firstVersion is the resource version of what the server starts with; every change adds one.
+const firstVersion = 1000
+
+type change struct {
+	resource string
+	event    watch.Event
 }
 
 // New returns a server that holds the objects, by resource.
@@ -105,6 +114,7 @@ func (s *Server) Send(resource string, kind watch.EventType, obj runtime.Object)
 		list = append(list, obj)
 	}
 	s.objects[resource] = list
+	s.changes = append(s.changes, change{resource, watch.Event{Type: kind, Object: obj}})
 	s.tell(resource, watch.Event{Type: kind, Object: obj})
 }
 
@@ -153,7 +163,24 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// gvks are the kinds that can be listed.
+// version is the resource version of the moment. The lock is held.
+func (s *Server) version() string { return strconv.Itoa(firstVersion + len(s.changes)) }
+
+// since are the changes of a resource after a version. The lock is held.
+func (s *Server) since(resource, version string) (events []watch.Event) {
+	from, err := strconv.Atoi(version)
+	if err != nil {
+		return nil
+	}
+	for i := max(0, from-firstVersion); i < len(s.changes); i++ {
+		if s.changes[i].resource == resource {
+			events = append(events, s.changes[i].event)
+		}
+	}
+	return events
+}
+
+// gvk is the kind of a resource, if it can be listed.
 func gvk(resource string) (schema.GroupVersionKind, bool) {
 	kinds := map[string]schema.GroupVersionKind{
 		"pods": {Version: "v1", Kind: "Pod"}, "nodes": {Version: "v1", Kind: "Node"}, "namespaces": {Version: "v1", Kind: "Namespace"},
@@ -179,6 +206,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Lock()
 	objects := s.objects[resource]
+	version := s.version()
 	s.mu.Unlock()
 	total := 0
 	if objects != nil {
@@ -203,7 +231,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	m, _ := meta.ListAccessor(list)
-	m.SetResourceVersion("1000")
+	m.SetResourceVersion(version)
 	if to < total {
 		m.SetContinue(strconv.Itoa(to))
 		left := int64(total - to)
