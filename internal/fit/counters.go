@@ -1,14 +1,12 @@
 package fit
 
 import (
-	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"evenkeel.dev/evenkeel/internal/cluster"
-	"evenkeel.dev/evenkeel/internal/plan"
 )
 
 // counterKey names what a counter counts: the pods that a term, or a spread constraint, of a spec in a namespace selects.
@@ -91,7 +89,7 @@ func (s *Scheduler) counterFor(key counterKey, topologyKey string, namespaces []
 	c := &counter{topology: t, counts: make([]int32, len(t.values))}
 	fill(c)
 	for _, ns := range namespaces {
-		for _, g := range s.like(ns) {
+		for _, g := range s.likely.of(ns, s.like(ns), c.selector) {
 			if !c.selector.Matches(labels.Set(g.labels)) {
 				continue
 			}
@@ -190,15 +188,15 @@ func SelectorOf(c *cluster.SpreadConstraint, p *cluster.PodInfo) labels.Selector
 	return selector
 }
 
-// evenOn reports whether a replacement of p on n keeps a hard spread constraint.
-func (s *Scheduler) evenOn(p *cluster.Pod, n *cluster.Node, sc *cluster.SpreadConstraint) (plan.Reason, bool) {
+// unevenOn asks whether a replacement of p on n would break a hard spread constraint.
+func (s *Scheduler) unevenOn(p *cluster.Pod, n *cluster.Node, sc *cluster.SpreadConstraint) obstacle {
 	c := s.spreadCounter(p, sc)
 	d := c.at(n)
 	switch {
 	case c.domain[n.Index] < 0:
-		return uneven(n, sc.TopologyKey, "the node lacks the topology key"), false
+		return obstacle{code: CodeUneven, key: sc.TopologyKey}
 	case d < 0:
-		return plan.Reason{}, true // the constraint's inclusion policies leave the node out
+		return obstacle{} // the constraint's inclusion policies leave the node out
 	}
 	least := c.fewest()
 	if p.Node != nil {
@@ -214,9 +212,9 @@ func (s *Scheduler) evenOn(p *cluster.Pod, n *cluster.Node, sc *cluster.SpreadCo
 		after++
 	}
 	if after-least > sc.MaxSkew {
-		return uneven(n, sc.TopologyKey, fmt.Sprintf("%s %s would have %d pods, another domain %d; maxSkew is %d", sc.TopologyKey, c.values[d], after, least, sc.MaxSkew)), false
+		return obstacle{code: CodeUneven, key: sc.TopologyKey, value: c.values[d], have: int64(after), least: int64(least), most: int64(sc.MaxSkew)}
 	}
-	return plan.Reason{}, true
+	return obstacle{}
 }
 
 func (s *Scheduler) spreadCounter(p *cluster.Pod, sc *cluster.SpreadConstraint) *counter {

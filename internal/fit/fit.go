@@ -127,38 +127,49 @@ func (c *Checker) anyChanged(p *cluster.Pod, own int, was nowhere) *cluster.Node
 
 // Why says what keeps p off n; ok is true when nothing does.
 func (c *Checker) Why(p *cluster.Pod, n *cluster.Node) (reason plan.Reason, ok bool) {
-	switch {
-	case n.Unschedulable:
-		return cordoned(n), false
-	case !p.Spec.Placement.Selects(n.NodeInfo):
-		return notSelected(n), false
+	return c.told(p, n, c.obstacle(p, n))
+}
+
+func (c *Checker) told(p *cluster.Pod, n *cluster.Node, o obstacle) (plan.Reason, bool) {
+	if o.code == "" {
+		return plan.Reason{}, true
 	}
-	if taint, found := Untolerated(n.Taints, p.Spec.Placement.Tolerations, HardTaint); found {
-		return tainted(n, taint), false
+	return o.reason(c.view, p, n), false
+}
+
+// obstacle finds the first rule that keeps p off n.
+func (c *Checker) obstacle(p *cluster.Pod, n *cluster.Node) obstacle {
+	switch {
+	case c.allowed(c.placement(p), p, n):
+	case n.Unschedulable:
+		return obstacle{code: CodeCordoned}
+	case !p.Spec.Placement.Selects(n.NodeInfo):
+		return obstacle{code: CodeNotSelected}
+	default:
+		return obstacle{code: CodeTainted}
 	}
 	if other := c.repelledBy(p, n); other != nil {
-		return repelled(n, other), false
+		return obstacle{code: CodeRepelled, other: other}
 	}
 	if p.Node != n {
 		if id, found := c.lacking(p, n); found {
-			free := n.Allocatable.Get(id) - c.view.Used(n).Get(id)
-			return noRoom(n, c.view.Resources.Name(id), p.Spec.Requests.Get(id), free), false
+			return obstacle{code: CodeNoRoom, resource: id}
 		}
 	}
-	return plan.Reason{}, true
+	return obstacle{}
 }
 
 // WhyNowhere sums up why p fits on no node other than its own, or says that it does.
-func (c *Checker) WhyNowhere(p *cluster.Pod) plan.Reason { return c.nowhereBecause(p, c.Why) }
+func (c *Checker) WhyNowhere(p *cluster.Pod) plan.Reason { return c.nowhereBecause(p, c.obstacle) }
 
-func (c *Checker) nowhereBecause(p *cluster.Pod, why func(*cluster.Pod, *cluster.Node) (plan.Reason, bool)) plan.Reason {
+func (c *Checker) nowhereBecause(p *cluster.Pod, find func(*cluster.Pod, *cluster.Node) obstacle) plan.Reason {
 	counts := map[string]int{}
 	for _, n := range c.nodes {
 		if n == p.Node {
 			continue
 		}
-		if reason, ok := why(p, n); !ok {
-			counts[reason.Code]++
+		if o := find(p, n); o.code != "" {
+			counts[o.code]++
 		}
 	}
 	return fitsNowhere(counts)

@@ -6,13 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"evenkeel.dev/evenkeel/internal/cluster"
 	"evenkeel.dev/evenkeel/internal/plan"
 )
 
-// The codes of the reasons why a pod does not fit.
+// The codes of the reasons why a pod does not fit. Those after CodeNowhere only Scheduler gives.
 const (
 	CodeCordoned    = "NodeUnschedulable"
 	CodeNotSelected = "NodeNotSelected"
@@ -20,31 +18,66 @@ const (
 	CodeRepelled    = "AntiAffinity"
 	CodeNoRoom      = "NoRoom"
 	CodeNowhere     = "FitsNowhere"
+
+	CodeApart   = "AntiAffinityDomain"
+	CodeGuarded = "AntiAffinityOfOthers"
+	CodeLonely  = "Affinity"
+	CodeUneven  = "TopologySpread"
+	CodePort    = "HostPort"
+	CodeVolume  = "VolumeNodeAffinity"
 )
 
-func cordoned(n *cluster.Node) plan.Reason {
-	return plan.Reason{Code: CodeCordoned, Message: fmt.Sprintf("node %s is cordoned", n.Name)}
+// obstacle is what keeps a pod off a node, as found: it is put into words only when somebody wants to know. The zero value is none.
+type obstacle struct {
+	code     string
+	other    *cluster.Pod
+	resource cluster.ResourceID
+	key      string // a topology key or the name of a claim
+	value    string
+	// A count or a port, the count of another domain, and the most that they may differ by.
+	have, least, most int64
 }
 
-func notSelected(n *cluster.Node) plan.Reason {
-	return plan.Reason{Code: CodeNotSelected, Message: fmt.Sprintf("node %s does not match the pod's node selector or required node affinity", n.Name)}
-}
-
-func tainted(n *cluster.Node, t corev1.Taint) plan.Reason {
-	return plan.Reason{Code: CodeTainted, Message: fmt.Sprintf("node %s has the taint %s, which the pod does not tolerate", n.Name, t.ToString())}
-}
-
-func repelled(n *cluster.Node, other *cluster.Pod) plan.Reason {
-	return plan.Reason{Code: CodeRepelled, Message: fmt.Sprintf("node %s runs %s, which the pod's anti-affinity keeps it away from", n.Name, other.Key())}
-}
-
-func noRoom(n *cluster.Node, name corev1.ResourceName, requested, free int64) plan.Reason {
-	want, left := cluster.Quantity(name, requested), cluster.Quantity(name, free)
-	return plan.Reason{
-		Code:    CodeNoRoom,
-		Message: fmt.Sprintf("node %s has %s of %s left, the pod requests %s", n.Name, left.String(), name, want.String()),
-		Numbers: plan.Numbers{"requested": float64(requested), "free": float64(free)},
+// reason puts an obstacle into words.
+func (o obstacle) reason(v *cluster.View, p *cluster.Pod, n *cluster.Node) plan.Reason {
+	r := plan.Reason{Code: o.code}
+	say := func(format string, args ...any) { r.Message = fmt.Sprintf("node "+n.Name+" "+format, args...) }
+	switch o.code {
+	case CodeCordoned:
+		say("is cordoned")
+	case CodeNotSelected:
+		say("does not match the pod's node selector or required node affinity")
+	case CodeTainted:
+		taint, _ := Untolerated(n.Taints, p.Spec.Placement.Tolerations, HardTaint)
+		say("has the taint %s, which the pod does not tolerate", taint.ToString())
+	case CodeRepelled:
+		say("runs %s, which the pod's anti-affinity keeps it away from", o.other.Key())
+	case CodeNoRoom:
+		name := v.Resources.Name(o.resource)
+		want, free := p.Spec.Requests.Get(o.resource), n.Allocatable.Get(o.resource)-v.Used(n).Get(o.resource)
+		wanted, left := cluster.Quantity(name, want), cluster.Quantity(name, free)
+		say("has %s of %s left, the pod requests %s", left.String(), name, wanted.String())
+		r.Numbers = plan.Numbers{"requested": float64(want), "free": float64(free)}
+	case CodeApart:
+		say("is in a domain (%s) with a pod that the pod's anti-affinity keeps it away from", o.key)
+	case CodeGuarded:
+		say("is in a domain (%s) with a pod whose anti-affinity keeps the pod away", o.key)
+	case CodeLonely:
+		say("is in a domain (%s) without a pod that the pod's affinity asks for", o.key)
+	case CodeUneven:
+		if o.value == "" {
+			say("would break the pod's spread over %s: it lacks that label", o.key)
+			break
+		}
+		say("would break the pod's spread over %s: %s would have %d pods, another domain %d; maxSkew is %d", o.key, o.value, o.have, o.least, o.most)
+		r.Numbers = plan.Numbers{"pods": float64(o.have), "fewest": float64(o.least), "maxSkew": float64(o.most)}
+	case CodePort:
+		say("has host port %d in use", o.have)
+		r.Numbers = plan.Numbers{"port": float64(o.have)}
+	case CodeVolume:
+		say("can't use the volume of claim %s", o.key)
 	}
+	return r
 }
 
 // fitsNowhere sums up the codes of the single nodes.
@@ -67,40 +100,6 @@ func fitsNowhere(counts map[string]int) plan.Reason {
 		message = "fits no other node: " + strings.Join(parts, ", ")
 	}
 	return plan.Reason{Code: CodeNowhere, Message: message, Numbers: numbers}
-}
-
-// The codes of the reasons that only Scheduler gives.
-const (
-	CodeApart   = "AntiAffinityDomain"
-	CodeGuarded = "AntiAffinityOfOthers"
-	CodeLonely  = "Affinity"
-	CodeUneven  = "TopologySpread"
-	CodePort    = "HostPort"
-	CodeVolume  = "VolumeNodeAffinity"
-)
-
-func apart(n *cluster.Node, key string) plan.Reason {
-	return plan.Reason{Code: CodeApart, Message: fmt.Sprintf("node %s is in a domain (%s) with a pod that the pod's anti-affinity keeps it away from", n.Name, key)}
-}
-
-func guarded(n *cluster.Node, key string) plan.Reason {
-	return plan.Reason{Code: CodeGuarded, Message: fmt.Sprintf("node %s is in a domain (%s) with a pod whose anti-affinity keeps the pod away", n.Name, key)}
-}
-
-func lonely(n *cluster.Node, key string) plan.Reason {
-	return plan.Reason{Code: CodeLonely, Message: fmt.Sprintf("node %s is in a domain (%s) without a pod that the pod's affinity asks for", n.Name, key)}
-}
-
-func uneven(n *cluster.Node, key, detail string) plan.Reason {
-	return plan.Reason{Code: CodeUneven, Message: fmt.Sprintf("node %s would break the pod's spread over %s: %s", n.Name, key, detail)}
-}
-
-func portInUse(n *cluster.Node, port int32) plan.Reason {
-	return plan.Reason{Code: CodePort, Message: fmt.Sprintf("host port %d is in use on node %s", port, n.Name), Numbers: plan.Numbers{"port": float64(port)}}
-}
-
-func volumeTied(n *cluster.Node, claim string) plan.Reason {
-	return plan.Reason{Code: CodeVolume, Message: fmt.Sprintf("the volume of claim %s can't be used on node %s", claim, n.Name)}
 }
 
 func sortedNames[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -22,6 +22,7 @@ type Scheduler struct {
 	guarded   map[labelsKey][]*guard
 	carried   map[carrier][]*guard
 	built     bool
+	likely    likely
 
 	topologies map[string]*topology
 	inclusions map[inclusionKey]*inclusion
@@ -57,11 +58,7 @@ func NewScheduler(view *cluster.View, nodes []*cluster.Node) *Scheduler {
 
 // Accepts reports whether a replacement of p could start on n.
 func (s *Scheduler) Accepts(p *cluster.Pod, n *cluster.Node) bool {
-	if !s.allowed(s.placement(p), p, n) || !s.roomAfter(p, n) {
-		return false
-	}
-	_, ok := s.whyNot(p, n)
-	return ok
+	return s.allowed(s.placement(p), p, n) && s.roomAfter(p, n) && s.further(p, n).code == ""
 }
 
 // AnyBut returns a node other than the pod's own that accepts it, or nil.
@@ -82,14 +79,18 @@ func (s *Scheduler) AnyBut(p *cluster.Pod) *cluster.Node {
 
 // Explain says what keeps a replacement of p off n.
 func (s *Scheduler) Explain(p *cluster.Pod, n *cluster.Node) (plan.Reason, bool) {
-	if why, ok := s.Why(p, n); !ok && why.Code != CodeRepelled {
-		return why, false
+	return s.told(p, n, s.hindrance(p, n))
+}
+
+func (s *Scheduler) hindrance(p *cluster.Pod, n *cluster.Node) obstacle {
+	if o := s.obstacle(p, n); o.code != "" && o.code != CodeRepelled {
+		return o
 	}
-	return s.whyNot(p, n)
+	return s.further(p, n)
 }
 
 // NowhereBut sums up why no node other than its own accepts p.
-func (s *Scheduler) NowhereBut(p *cluster.Pod) plan.Reason { return s.nowhereBecause(p, s.Explain) }
+func (s *Scheduler) NowhereBut(p *cluster.Pod) plan.Reason { return s.nowhereBecause(p, s.hindrance) }
 
 // constrained reports whether anything beyond placement and room matters to the pod.
 func (s *Scheduler) constrained(p *cluster.Pod) bool {
@@ -105,37 +106,37 @@ func (s *Scheduler) constrained(p *cluster.Pod) bool {
 	return len(s.guardsFor(p)) > 0
 }
 
-// whyNot applies the rules that Checker does not have.
-func (s *Scheduler) whyNot(p *cluster.Pod, n *cluster.Node) (plan.Reason, bool) {
+// further applies the rules that Checker does not have.
+func (s *Scheduler) further(p *cluster.Pod, n *cluster.Node) obstacle {
 	for i := range p.Spec.AntiAffinity {
 		if t := &p.Spec.AntiAffinity[i]; s.besides(p, n, t) > 0 {
-			return apart(n, t.TopologyKey), false
+			return obstacle{code: CodeApart, key: t.TopologyKey}
 		}
 	}
 	for _, g := range s.guardsFor(p) {
 		if value, ok := n.Labels[g.term.TopologyKey]; ok && g.others(p, value) {
-			return guarded(n, g.term.TopologyKey), false
+			return obstacle{code: CodeGuarded, key: g.term.TopologyKey}
 		}
 	}
 	for i := range p.Spec.Affinity {
 		if t := &p.Spec.Affinity[i]; !s.near(p, n, t) {
-			return lonely(n, t.TopologyKey), false
+			return obstacle{code: CodeLonely, key: t.TopologyKey}
 		}
 	}
 	for i := range p.Spec.TopologySpread {
 		if c := &p.Spec.TopologySpread[i]; hard(c) {
-			if why, ok := s.evenOn(p, n, c); !ok {
-				return why, false
+			if o := s.unevenOn(p, n, c); o.code != "" {
+				return o
 			}
 		}
 	}
 	if port, taken := s.portTaken(p, n); taken {
-		return portInUse(n, port), false
+		return obstacle{code: CodePort, have: int64(port)}
 	}
 	if claim, bad := s.volumeElsewhere(p, n); bad {
-		return volumeTied(n, claim), false
+		return obstacle{code: CodeVolume, key: claim}
 	}
-	return plan.Reason{}, true
+	return obstacle{}
 }
 
 // roomAfter is room for p, counting what it takes now as free if it is on n.

@@ -229,8 +229,6 @@ func (b *nodeBalance) unsuitable(u *nodeUsage, p *cluster.Pod, use []int64, know
 		return func() plan.Reason { return b.rs.noHelp(u) }
 	case !b.tolerates(p):
 		return func() plan.Reason { return toleratesNone(len(b.targets)) }
-	case isStarting(b.c, p):
-		return func() plan.Reason { return stillStarting(p, b.c.Now.Sub(p.Started).Seconds()) }
 	case !b.c.PreEviction(p):
 		return heldBack
 	}

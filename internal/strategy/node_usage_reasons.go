@@ -103,14 +103,6 @@ func namespaceExcluded(p *cluster.Pod) plan.Reason {
 	return plan.Reason{Code: "NamespaceExcluded", Message: fmt.Sprintf("namespace %s is excluded by evictableNamespaces", p.Namespace)}
 }
 
-func stillStarting(p *cluster.Pod, seconds float64) plan.Reason {
-	return plan.Reason{
-		Code:    "StillStarting",
-		Message: fmt.Sprintf("it started %.0f s ago and is not ready yet", seconds),
-		Numbers: plan.Numbers{"startedSecondsAgo": seconds},
-	}
-}
-
 // noHelp says that a pod uses nothing of what its node uses too much of.
 func (rs usedResources) noHelp(u *nodeUsage) plan.Reason {
 	var short []string

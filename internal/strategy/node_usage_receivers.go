@@ -3,7 +3,6 @@ package strategy
 import (
 	"encoding/binary"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -105,12 +104,4 @@ func toleratedLikeThePeer(n *cluster.Node, pl *cluster.Placement) bool {
 	}
 	_, found := fit.Untolerated(n.Taints, pl.Tolerations, func(*corev1.Taint) bool { return true })
 	return !found
-}
-
-// startGrace is how long a pod that is not ready counts as starting: moving it would only make it start once more.
-const startGrace = 5 * time.Minute
-
-// isStarting reports whether the pod started lately and is not ready yet.
-func isStarting(c *Cycle, p *cluster.Pod) bool {
-	return !p.Ready && !p.Started.IsZero() && c.Now.Sub(p.Started) < startGrace
 }
