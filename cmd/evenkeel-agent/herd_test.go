@@ -140,3 +140,26 @@ func TestDELNeverWaitsForAnything(t *testing.T) {
 		t.Fatalf("DEL took %s", took)
 	}
 }
+
+func TestAnAgentIsReadyOnlyWhenItsStandInAnswers(t *testing.T) {
+	t.Parallel()
+	n := newNode(t, herdConfig)
+	there := n.standIn
+	n.standIn = filepath.Join(n.dir, "evenkeel-cni"+filepath.Ext(n.agent))
+	n.start()
+	n.eventually("the problem is named", func() bool { return strings.Contains(n.status(), "cannot be installed") })
+	if s := n.status(); !strings.Contains(s, `"ready": false`) || !strings.Contains(s, `"listening": true`) {
+		t.Fatalf("status without a stand-in: %s", s)
+	}
+	data, err := os.ReadFile(there)
+	n.must(err)
+	n.must(os.WriteFile(n.standIn+".tmp", data, 0o755))
+	n.must(os.Rename(n.standIn+".tmp", n.standIn))
+	n.ready()
+	n.must(os.Remove(n.plugin))
+	n.must(os.WriteFile(n.plugin, []byte("half a plug-in"), 0o755))
+	n.eventually("it is not ready behind a broken plugin", func() bool {
+		s := n.status()
+		return strings.Contains(s, `"ready": false`) && strings.Contains(s, "pods are not paced now")
+	})
+}

@@ -88,15 +88,10 @@ func (k *keeper) install(ctx context.Context) bool {
 func (k *keeper) look(adopter *install.Adopter) {
 	o, err := adopter.Look(time.Now())
 	switch {
-	case err != nil && errors.Is(err, install.ErrChanged):
+	case errors.Is(err, install.ErrChanged):
 		return // the next look sees the newer file
 	case err != nil:
 		k.problem("install", fmt.Errorf("the plugin in place is not the stand-in and cannot be adopted: %w", err))
-	case o.Uninstalled:
-		k.mu.Lock()
-		k.state = keeperState{}
-		k.mu.Unlock()
-		k.problem("install", errors.New(o.Waiting))
 	case o.Waiting != "":
 		k.problem("install", fmt.Errorf("pods are not paced now: %s", o.Waiting))
 	case o.Result.Action != install.Nothing:
@@ -104,7 +99,11 @@ func (k *keeper) look(adopter *install.Adopter) {
 	default:
 		k.problem("install", nil)
 	}
-	k.tellForeign(!o.Uninstalled && (o.Waiting != "" || err != nil))
+	inPlace := err == nil && o.Waiting == ""
+	k.mu.Lock()
+	k.state.installed = inPlace
+	k.mu.Unlock()
+	k.tellForeign(!inPlace && !o.Uninstalled)
 }
 
 func (k *keeper) tellForeign(is bool) {
