@@ -74,10 +74,15 @@ func deschedule(t *testing.T, s *stub.Server, policy string, args ...string) (co
 	return deschedulerAt(t, s.Start(t), policy, args...)
 }
 
+func kubeconfigOf(t *testing.T, url string) string {
+	t.Helper()
+	return file(t, "kubeconfig", fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}],
+clusters: [{name: c, cluster: {server: %q}}], users: [{name: u, user: {}}]}`, url))
+}
+
 func deschedulerAt(t *testing.T, url, policy string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
-	kubeconfig := file(t, "kubeconfig", fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}],
-clusters: [{name: c, cluster: {server: %q}}], users: [{name: u, user: {}}]}`, url))
+	kubeconfig := kubeconfigOf(t, url)
 	all := append([]string{"descheduler", "--client-connection-kubeconfig=" + kubeconfig, "--secure-port=0", "--policy-config-file=" + file(t, "policy.yaml", policy)}, args...)
 	var out, err bytes.Buffer
 	code = cli.Run(t.Context(), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &err}, all)
@@ -211,6 +216,23 @@ func TestOwnPodIsNotEvicted(t *testing.T) {
 	}
 }
 
+func TestStoppingInTheMiddleFinishesOneEvictionAndSaysWhatWasLeft(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	s := stub.New(pile())
+	s.Evict = func(string, *policyv1.Eviction) *apierrors.StatusError {
+		stop()
+		return nil
+	}
+	var out, log bytes.Buffer
+	code := cli.Run(ctx, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &log}, []string{
+		"descheduler", "--client-connection-kubeconfig=" + kubeconfigOf(t, s.Start(t)), "--secure-port=0",
+		"--policy-config-file=" + file(t, "policy.yaml", duplicates), "--compat=descheduler",
+	})
+	if code != 130 || len(evictions(s)) != 1 || !strings.Contains(log.String(), "success=1 skipped=1") {
+		t.Errorf("exit code %d, evicted %q; want 130, one pod, and the other skipped:\n%s", code, evictions(s), log.String())
+	}
+}
+
 // traces is a collector of OpenTelemetry spans.
 type traces struct {
 	collector.UnimplementedTraceServiceServer
@@ -263,8 +285,7 @@ func TestCollectorThatCantBeSetUp(t *testing.T) {
 
 func TestPlanReadsALiveCluster(t *testing.T) {
 	s := stub.New(pile())
-	kubeconfig := file(t, "kubeconfig", fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}],
-clusters: [{name: c, cluster: {server: %q}}], users: [{name: u, user: {}}]}`, s.Start(t)))
+	kubeconfig := kubeconfigOf(t, s.Start(t))
 	var out, log bytes.Buffer
 	code := cli.Run(t.Context(), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &log},
 		[]string{"evenkeel", "plan", "--kubeconfig=" + kubeconfig, "--policy-config-file=" + file(t, "policy.yaml", duplicates), "-o", "json"})
