@@ -3,11 +3,13 @@ package scale_test
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -31,8 +33,9 @@ profiles:
   plugins: {balance: {enabled: [RemoveDuplicates]}}
 `
 
-// TestLiveProcessStaysSmall watches 5,000 nodes and 150,000 pods, of which 100 change every second, through several cycles.
-func TestLiveProcessStaysSmall(t *testing.T) {
+// start runs the program against a stub that serves 5,000 nodes and 150,000 pods.
+func start(t *testing.T, args ...string) (*exec.Cmd, io.Reader, *stub.Server, stub.Objects) {
+	t.Helper()
 	objects := scale.Cluster(gen.Config{Nodes: 5000, Pods: 150_000, Seed: 1, Budgets: 20})
 	server := stub.New(objects)
 	url := server.Start(t)
@@ -42,8 +45,10 @@ func TestLiveProcessStaysSmall(t *testing.T) {
 clusters: [{name: c, cluster: {server: %q}}], users: [{name: u, user: {}}]}`, url))
 	write(t, filepath.Join(dir, "policy.yaml"), policy)
 
-	command := exec.Command(harness.Command(t, "evenkeel"), "deschedule", "--dry-run", "--policy-config-file="+filepath.Join(dir, "policy.yaml"),
-		"--client-connection-kubeconfig="+kubeconfig, "--secure-port=0", "--descheduling-interval=15s", "-o=json")
+	command := exec.Command(harness.Command(t, "evenkeel"), append([]string{
+		"deschedule", "--dry-run", "--policy-config-file=" + filepath.Join(dir, "policy.yaml"),
+		"--client-connection-kubeconfig=" + kubeconfig, "--secure-port=0", "-o=json",
+	}, args...)...)
 	command.Env = append(os.Environ(), "GOMAXPROCS=2")
 	log, err := command.StderrPipe()
 	if err != nil {
@@ -56,7 +61,35 @@ clusters: [{name: c, cluster: {server: %q}}], users: [{name: u, user: {}}]}`, ur
 		_ = command.Process.Kill()
 		_ = command.Wait()
 	})
-	go change(t, server, objects["pods"])
+	return command, log, server, objects["pods"]
+}
+
+// TestSingleCycleStaysSmall lists everything once, as a CronJob does.
+func TestSingleCycleStaysSmall(t *testing.T) {
+	started := time.Now()
+	command, log, _, _ := start(t)
+	if _, err := io.Copy(io.Discard, log); err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	usage, ok := command.ProcessState.SysUsage().(*syscall.Rusage)
+	if !ok {
+		t.Fatal("the system does not tell the peak of a process")
+	}
+	peak := int(usage.Maxrss / 1024)
+	t.Logf("after %s: peak %d MiB, %.1f CPU seconds", time.Since(started).Round(time.Second), peak,
+		(command.ProcessState.UserTime() + command.ProcessState.SystemTime()).Seconds())
+	if peak > limitMiB {
+		t.Errorf("peak %d MiB, at most %d", peak, limitMiB)
+	}
+}
+
+// TestLiveProcessStaysSmall watches 5,000 nodes and 150,000 pods, of which 100 change every second, through several cycles.
+func TestLiveProcessStaysSmall(t *testing.T) {
+	command, log, server, pods := start(t, "--descheduling-interval=15s")
+	go change(t, server, pods)
 
 	cycles, started := 0, time.Now()
 	for lines := bufio.NewScanner(log); cycles < 5 && lines.Scan(); {
