@@ -202,6 +202,29 @@ func TestTerminationEndsALongLivedProcess(t *testing.T) {
 	}
 }
 
+func TestLongLivedProcessSeesANodeJoin(t *testing.T) {
+	c := harness.ControlPlane(t)
+	inGroup := func(node *corev1.Node) { node.Labels["group"] = "late" }
+	c.FakeNode(t, "late-a", inGroup)
+	namespace := c.Namespace(t)
+	c.Deployment(t, namespace, "web", 4, func(d *appsv1.Deployment) { d.Spec.Template.Spec.NodeSelector = map[string]string{"group": "late"} })
+	c.AwaitReady(t, namespace, "app=web", 4)
+	p := launchProgram(t, descheduler(t), nil, "--policy-config-file="+evenReplicas(t, "late", namespace), "--client-connection-kubeconfig="+c.Kubeconfig, "--secure-port=0", "--descheduling-interval=1s")
+	p.says(t, "only 1 of 1 nodes")
+	c.FakeNode(t, "late-b", inGroup)
+	harness.Await(t, time.Minute, "replicas on both nodes", func(context.Context) error {
+		if got := spread(t, c, namespace); got["late-a"] != 2 || got["late-b"] != 2 {
+			return fmt.Errorf("%v", got)
+		}
+		return nil
+	})
+	c.AwaitReady(t, namespace, "app=web", 4)
+	evicted := strings.Count(p.stderr.String(), "msg=evicted")
+	if evicted != 2 {
+		t.Errorf("%d evictions, want 2: no pod is moved twice, or moved back", evicted)
+	}
+}
+
 func TestOneOfTwoLeadsAndTheOtherTakesOver(t *testing.T) {
 	c := harness.ControlPlane(t)
 	namespace := c.Namespace(t)
