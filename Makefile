@@ -10,13 +10,15 @@ COMMANDS ?= ./cmd/...
 GOBUILD := go build -trimpath -buildvcs=false -ldflags '-s -w -X evenkeel.dev/evenkeel/internal/version.release=$(VERSION)'
 CASES   ?= ../shared/conformance
 FUZZTIME ?= 10s
-# all packages but those whose tests run real components
-UNIT = $(shell go list ./... | grep -vE '/test/(e2e|harness|manifests|node|scale)(/|$$)')
+# packages whose tests run real components (make e2e REAL=./test/node for one of them); those of all others need nothing but Go
+LIST = go list -f '{{.ImportPath}} {{join .TestImports " "}} {{join .XTestImports " "}}' ./... | awk
+REAL = $(shell $(LIST) '/evenkeel\/test\/(harness|scale)/ {print $$1}')
+UNIT = $(shell $(LIST) '!/evenkeel\/test\/(harness|scale|node)/ {print $$1}')
 # packages whose tests also run as Windows executables, besides those of test/cniexe/wine.sh
 WINDOWS = $(addprefix ./,$(wildcard internal/pace internal/podstate internal/install internal/agent))
 STEP := test/components/step.sh
 
-.PHONY: help build components test test-unit test-race test-windows vet lint e2e manifests node bench conformance fuzz release clean
+.PHONY: help build components test test-unit test-race test-windows vet lint e2e test-worker bench conformance fuzz release clean
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
@@ -29,7 +31,7 @@ components: ## build or find what the tests run: control plane, node, Wine, lint
 
 test: ## everything, in order of cost; installs and builds what it needs
 	@$(STEP) prerequisites test/components/prereqs.sh
-	@for t in vet test-unit lint test-race test-windows e2e manifests node; do $(STEP) $$t $(MAKE) $$t; done
+	@for t in vet test-unit lint test-race test-windows test-worker e2e; do $(STEP) $$t $(MAKE) $$t; done
 
 test-unit: ## unit tests, scenario files and command scripts
 	go test -shuffle=on $(UNIT)
@@ -49,17 +51,12 @@ vet: ## go vet for Linux and Windows
 lint: ## golangci-lint, for Linux and Windows
 	@dir=$$(tools/build.sh); $$dir/golangci-lint run ./... && GOOS=windows $$dir/golangci-lint run ./cmd/... ./internal/... ./test/cniexe/...
 
-e2e: ## end to end on a real control plane with fake nodes; memory on a large cluster
-	@test/controlplane/build.sh >/dev/null
-	go test -count=1 -p 1 -timeout 30m ./test/e2e/... ./test/harness/... ./test/scale/...
-
-manifests: ## every overlay under deploy/ applied to a real API server
-	@test/controlplane/build.sh >/dev/null
-	go test -count=1 -timeout 15m ./test/manifests/...
-
-node: ## end to end on a real kubelet and containerd (root, Linux)
+e2e: ## end to end on a real control plane with fake nodes, and on a real kubelet with containerd (root, Linux)
 	@test/controlplane/build.sh >/dev/null; test/node/build.sh >/dev/null
-	go test -count=1 -timeout 30m -p 1 ./test/node/...
+	go test -count=1 -p 1 -timeout 30m $(REAL)
+
+test-worker: ## the edge worker's tests, in the workers' own runtime (npm)
+	cd deploy/worker/test && npm ci --no-audit --no-fund && npm test
 
 bench: ## benchmarks
 	go test -run '^$$' -bench . -benchmem $(UNIT)
