@@ -96,7 +96,9 @@ func (a *agentProcess) configure(o Options, standIn string) error {
 }
 
 func (a *agentProcess) command(ctx context.Context, args ...string) *exec.Cmd {
-	return job{Role: agentRole, Args: args, Plugin: &a.node.plugin}.command(ctx, a.node.program)
+	cmd := job{Role: agentRole, Args: args, Plugin: &a.node.plugin}.command(ctx, a.node.program)
+	cmd.Dir = a.node.dir
+	return cmd
 }
 
 func (a *agentProcess) start(ctx context.Context) error {

@@ -78,6 +78,7 @@ const network = `{"cniVersion":"` + cniVersion + `","name":"herd","type":"herd-p
 
 func (p onNode) cni(ctx context.Context, command string, sandbox int) *exec.Cmd {
 	cmd := p.plugin.command(ctx, p.pluginPath())
+	cmd.Dir = p.dir
 	cmd.Env = append(cmd.Env,
 		"CNI_COMMAND="+command, "CNI_IFNAME=eth0", "CNI_PATH="+p.binDir(),
 		fmt.Sprintf("CNI_CONTAINERID=%s-%d", p.uid, sandbox), fmt.Sprintf("CNI_NETNS=herd-%s-%d", p.uid, sandbox),
@@ -117,6 +118,7 @@ func (p onNode) del(ctx context.Context, sandbox int) error {
 // container implements machine.
 func (p onNode) container(ctx context.Context) (<-chan error, error) {
 	cmd := p.node.pod.command(ctx, p.program)
+	cmd.Dir = p.dir
 	// It stays open until the process ends, or we do.
 	if _, err := cmd.StdinPipe(); err != nil {
 		return nil, err

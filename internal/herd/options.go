@@ -86,10 +86,8 @@ func (o Options) Validate() error {
 	if err != nil {
 		errs = append(errs, err)
 	}
-	if problems := o.paceConfig(limits).Validate(); len(problems) > 0 && err == nil {
-		for _, p := range problems {
-			errs = append(errs, fmt.Errorf("--%s: want %s", p.Path, p.Want))
-		}
+	for _, p := range o.paceConfig(limits).Validate() {
+		errs = append(errs, fmt.Errorf("--%s %s: want %s", p.Path, p.Value, p.Want))
 	}
 	return errors.Join(errs...)
 }

@@ -27,8 +27,40 @@ type page struct {
 	Sentence string
 	Tiles    []tile
 	Charts   []chart
+	Legend   []legend
 	Table    [][4]string
 	Remarks  []string
+}
+
+// legend says what a colour means.
+type legend struct{ Class, Text string }
+
+func legends(r Report) []legend {
+	seen := map[Phase]bool{}
+	for _, run := range []Run{r.Unpaced, r.Paced} {
+		for _, p := range run.Pods {
+			for _, span := range p.Spans {
+				seen[span.Phase] = true
+			}
+		}
+	}
+	var list []legend
+	for _, l := range []struct {
+		phase Phase
+		text  string
+	}{
+		{Waiting, "waiting for its turn"},
+		{Away, "told to try again later, away"},
+		{Plugin, "network plugin"},
+		{Starting, "starting"},
+		{BackOff, "killed by its startup probe, waiting to be started again"},
+		{Ready, "ready"},
+	} {
+		if seen[l.phase] {
+			list = append(list, legend{string(l.phase), l.text})
+		}
+	}
+	return append(list, legend{"beat", "delay of a heartbeat (dashed: before the herd)"})
 }
 
 // tile is one figure of the comparison.
@@ -45,15 +77,15 @@ type chart struct {
 	BeatsBottom   float64
 	BeatsMiddle   float64 // for the label
 	QuietY        float64
-	AllReady      *flag
+	AllReady      *footnote
 	Ticks         []tick
 	BeatTicks     []tick
 	Rows          []podRow
 	Beats         []bar
 }
 
-// flag is a line with a label at its foot.
-type flag struct {
+// footnote is a line with a label at its foot.
+type footnote struct {
 	X     float64
 	Label string
 }
@@ -92,7 +124,7 @@ const (
 )
 
 func newPage(r Report) page {
-	p := page{Sentence: r.Settings.sentence(r.Machine), Remarks: r.remarks()}
+	p := page{Sentence: r.Settings.sentence(r.Machine), Remarks: r.remarks(), Legend: legends(r)}
 	p.Tiles = []tile{
 		newTile("half of the pods ready", r.Better.Median, when(r.Unpaced.Median), when(r.Paced.Median), "sooner", "later"),
 		newTile("99th percentile of the heartbeat's delay", r.Better.HeartbeatP99,
@@ -180,7 +212,7 @@ func (s scale) chart(r Run) chart {
 		c.Beats = append(c.Beats, s.beat(b, y(b.Delay), c.BeatsBottom))
 	}
 	if r.All != nil {
-		c.AllReady = &flag{s.x(*r.All), "all ready " + r.All.String()}
+		c.AllReady = &footnote{s.x(*r.All), "all ready " + r.All.String()}
 	}
 	return c
 }

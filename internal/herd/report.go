@@ -32,6 +32,9 @@ type Machine struct {
 	OS    string `json:"os"`
 	Arch  string `json:"arch"`
 	Cores int    `json:"cores"`
+	// Busy is how much of its processor time other programs used before the herd, in percent; 0 also where the system
+	// does not tell.
+	Busy float64 `json:"busyPercentBefore"`
 }
 
 // Settings are the Options that shape the result.

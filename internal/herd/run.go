@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"sync"
 	"time"
+
+	"evenkeel.dev/evenkeel/internal/agent/load"
 )
 
 const (
@@ -35,16 +38,18 @@ func Start(ctx context.Context, o Options) (Report, error) {
 	if err := o.Validate(); err != nil {
 		return Report{}, err
 	}
+	// 2. The node: how much else it has to do, how fast it is.
 	o.tell(Progress{Doing: "measuring this machine"})
+	busy := busyPercent(ctx)
 	e := experiment{Options: o, perSecond: calibrate()}
 
-	// 2. The heartbeat of a node that has nothing else to do.
+	// 3. The heartbeat of a node that has nothing else to do.
 	quiet, err := e.quietHeartbeat(ctx)
 	if err != nil {
 		return Report{}, err
 	}
 
-	// 3. Both herds.
+	// 4. Both herds.
 	unpaced, err := e.run(ctx, Unpaced)
 	if err != nil {
 		return Report{}, fmt.Errorf("unpaced run: %w", err)
@@ -54,13 +59,27 @@ func Start(ctx context.Context, o Options) (Report, error) {
 		return Report{}, fmt.Errorf("paced run: %w", err)
 	}
 
-	// 4. The difference.
+	// 5. The difference.
 	return Report{
 		Kind:     ReportKind,
-		Machine:  Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, Cores: runtime.NumCPU()},
+		Machine:  Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, Cores: runtime.NumCPU(), Busy: busy},
 		Settings: o.settings(),
 		Quiet:    quiet, Unpaced: unpaced, Paced: paced, Better: compare(unpaced, paced),
 	}, nil
+}
+
+// busyPercent is how much of the processor time is used in one second of ours without work.
+func busyPercent(ctx context.Context) float64 {
+	reader := load.New()
+	if _, err := reader.Read(); err != nil {
+		return 0
+	}
+	sleep(ctx, time.Second)
+	sample, err := reader.Read()
+	if err != nil {
+		return 0
+	}
+	return math.Round(sample.CPU)
 }
 
 func (o Options) tell(p Progress) {

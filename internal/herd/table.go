@@ -67,6 +67,9 @@ func (r Report) rows() []row {
 	return rows
 }
 
+// busyRemark is the share of other programs, in percent, that makes the comparison unfair.
+const busyRemark = 15
+
 // remarks are what else is to be known.
 func (r Report) remarks() []string {
 	limit := fmt.Sprintf("%d at once", r.Paced.Limit)
@@ -79,13 +82,17 @@ func (r Report) remarks() []string {
 	lines := []string{
 		fmt.Sprintf("Limit of the paced run: %s. Before the herd the heartbeat took %s (median of %d).", limit, r.Quiet.P50, r.Quiet.Count),
 	}
+	if r.Machine.Busy > busyRemark {
+		lines = append(lines, fmt.Sprintf("Other programs used %.0f %% of this machine's processors before the herd. They take more of them from a few pods than"+
+			" from many, so pacing looks worse here than it is.", r.Machine.Busy))
+	}
 	for _, run := range []Run{r.Unpaced, r.Paced} {
 		if run.Ready < len(run.Pods) {
 			lines = append(lines, fmt.Sprintf("The %s run ended with %d of %d pods ready.", run.Name, run.Ready, len(run.Pods)))
 		}
 	}
 	if n := r.Paced.Refused; n > 0 {
-		lines = append(lines, fmt.Sprintf("%d ADD calls of the paced run were told to try again later (CNI error 11), and were repeated.", n))
+		lines = append(lines, fmt.Sprintf("ADD calls of the paced run that were told to try again later (CNI error 11): %d.", n))
 	}
 	return lines
 }

@@ -1,0 +1,35 @@
+//go:build linux || windows
+
+package cli_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"evenkeel.dev/evenkeel/internal/cli"
+)
+
+// What a herd does is tested with package herd, whose tests can be its processes.
+func TestHerdRefusesWhatMakesNoSenseBeforeItStartsAnything(t *testing.T) {
+	for args, want := range map[string]string{
+		"--pods 0 --limit x":             "--pods 0: want 1 to 500\n--limit \"x\": want auto, adaptive, or a number",
+		"-o yaml":                        `--output "yaml": want table or json`,
+		"--heartbeat 1ms":                "--heartbeat 1ms: want 50ms to 1m0s",
+		"--attempt 3m":                   "--attempt 3m0s: want 1s to 2m0s",
+		"--wrok 1s":                      "unknown flag: --wrok",
+		"now":                            "unknown command",
+		"--html no-such-folder/herd.htm": "no-such-folder",
+		"--keep no-such-folder/new":      "no-such-folder",
+	} {
+		t.Run(args, func(t *testing.T) {
+			t.Setenv("TMPDIR", t.TempDir())
+			var out, errs bytes.Buffer
+			argv := append([]string{"evenkeel", "herd"}, strings.Fields(args)...)
+			code := cli.Run(t.Context(), cli.Streams{Out: &out, Err: &errs}, argv)
+			if code == cli.ExitOK || out.Len() > 0 || !strings.Contains(errs.String(), want) {
+				t.Errorf("exit code %d, printed %q, errors %q", code, &out, &errs)
+			}
+		})
+	}
+}
