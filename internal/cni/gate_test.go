@@ -374,3 +374,22 @@ func TestLocksAreCountedWhileHeld(t *testing.T) {
 	}
 	count(0)
 }
+
+func TestLockOfLastResortIsCountedToo(t *testing.T) {
+	dir := plant(t, "bridge", "gate") // a file where our folder would be
+	q := &lockQueue{dir: stateDir(dir), limit: 3, last: filepath.Join(dir, "bridge")}
+	lock, ok := q.try(0, false)
+	if !ok {
+		t.Fatal("no lock")
+	}
+	if _, ok := q.try(0, false); ok {
+		t.Error("two at once by one file")
+	}
+	if got, err := CountHeldLocks(dir); err != nil || got != 1 {
+		t.Errorf("got %d, %v, want 1", got, err)
+	}
+	_ = lock.Close()
+	if got, err := CountHeldLocks(dir); err != nil || got != 0 {
+		t.Errorf("got %d, %v, want 0", got, err)
+	}
+}

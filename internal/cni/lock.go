@@ -113,23 +113,22 @@ func openToLock(path string) (*os.File, error) {
 }
 
 // CountHeldLocks counts the originals of originalDir that were let through by
-// lock files and still run. An agent that starts must count them as starting. A
+// locks and still run. An agent that starts must count them as starting. A
 // folder that does not exist has none.
 func CountHeldLocks(originalDir string) (int, error) {
-	dir := stateDir(originalDir)
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, os.ErrNotExist) {
-		return 0, nil
+	files, err := lockedFiles(stateDir(originalDir), func(name string) bool { return strings.HasPrefix(name, lockPrefix) })
+	open := openToLock
+	if err != nil || len(files) == 0 {
+		// Where our files cannot be made, an original is the lock itself.
+		files, err = lockedFiles(originalDir, func(string) bool { return true })
+		open = os.Open
 	}
 	if err != nil {
 		return 0, err
 	}
 	held := 0
-	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), lockPrefix) {
-			continue
-		}
-		f, err := openToLock(filepath.Join(dir, e.Name()))
+	for _, path := range files {
+		f, err := open(path)
 		if err != nil {
 			return 0, err
 		}
@@ -143,4 +142,23 @@ func CountHeldLocks(originalDir string) (int, error) {
 		}
 	}
 	return held, nil
+}
+
+// lockedFiles lists the files of dir whose names are wanted; a folder that does
+// not exist has none.
+func lockedFiles(dir string, wanted func(name string) bool) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var files []string
+	for _, e := range entries {
+		if e.Type().IsRegular() && wanted(e.Name()) {
+			files = append(files, filepath.Join(dir, e.Name()))
+		}
+	}
+	return files, nil
 }
