@@ -99,7 +99,7 @@ func (c *functionCase) fit() error {
 	case "PodFitsCurrentNode", "NodeFit":
 		_, ok := checker.Why(pod, view.Nodes[0])
 		if ok != checker.Fits(pod, view.Nodes[0]) {
-			return fmt.Errorf("Why and Fits disagree")
+			return fmt.Errorf("the answers of Why and Fits differ")
 		}
 		return agree("fits", ok, c.Expected.Fits)
 	case "CheckPodsWithAntiAffinityExist":

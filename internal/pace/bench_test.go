@@ -12,8 +12,10 @@ import (
 func crowded(b *testing.B, waiting int, away bool) (*pace.Queue, time.Time, pace.AttemptID) {
 	b.Helper()
 	now := time.Unix(0, 0)
-	q, err := pace.New(now, pace.Config{Limits: pace.Limits{MaxConcurrent: 1}, SlotTimeout: pace.Duration(time.Hour),
-		MaxWait: pace.Duration(24 * time.Hour)}, 4)
+	q, err := pace.New(now, pace.Config{
+		Limits: pace.Limits{MaxConcurrent: 1}, SlotTimeout: pace.Duration(time.Hour),
+		MaxWait: pace.Duration(24 * time.Hour),
+	}, 4)
 	if err != nil {
 		b.Fatal(err)
 	}

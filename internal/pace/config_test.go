@@ -21,13 +21,17 @@ func TestDefaultsAreValid(t *testing.T) {
 
 func TestDefaultsFillOnlyWhatIsUnset(t *testing.T) {
 	cfg := pace.Config{
-		Limits: pace.Limits{PerCore: 0.5, Rate: &pace.Rate{Every: pace.Duration(time.Second)},
-			Adaptive: &pace.Adaptive{SlowFactor: 2}},
+		Limits: pace.Limits{
+			PerCore: 0.5, Rate: &pace.Rate{Every: pace.Duration(time.Second)},
+			Adaptive: &pace.Adaptive{SlowFactor: 2},
+		},
 		MaxWait: pace.Duration(time.Minute),
 	}
 	want := pace.Config{
-		Limits: pace.Limits{PerCore: 0.5, Rate: &pace.Rate{Every: pace.Duration(time.Second), Burst: 1},
-			Adaptive: &pace.Adaptive{Max: 12, SlowFactor: 2, SlowFloor: pace.Duration(2 * time.Second)}},
+		Limits: pace.Limits{
+			PerCore: 0.5, Rate: &pace.Rate{Every: pace.Duration(time.Second), Burst: 1},
+			Adaptive: &pace.Adaptive{Max: 12, SlowFactor: 2, SlowFloor: pace.Duration(2 * time.Second)},
+		},
 		Attempt:           pace.Duration(time.Minute),
 		RuntimeBudget:     pace.Duration(4 * time.Minute),
 		MaxWait:           pace.Duration(time.Minute),

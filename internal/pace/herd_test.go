@@ -72,8 +72,10 @@ type herdRun struct {
 
 func (h herd) run(t *testing.T, cfg pace.Config) result {
 	h.random = rand.New(rand.NewPCG(1, 2))
-	r := &herdRun{herd: h, w: newWorld(t, cfg, 4), cfg: cfg, starting: map[string]time.Time{},
-		asked: map[pace.AttemptID]time.Time{}, first: map[string]time.Time{}}
+	r := &herdRun{
+		herd: h, w: newWorld(t, cfg, 4), cfg: cfg, starting: map[string]time.Time{},
+		asked: map[pace.AttemptID]time.Time{}, first: map[string]time.Time{},
+	}
 	r.w.silent = true
 	r.result.started = map[string]time.Duration{}
 	for i := range h.pods {
@@ -124,8 +126,10 @@ func (r *herdRun) ask(pod string) {
 	if r.first[pod].IsZero() {
 		r.first[pod] = r.w.now
 	}
-	in := r.w.connect(pace.Attempt{UID: pod, Name: pod, Info: pace.Info{Class: pace.ClassOrdinary},
-		Sandbox: fmt.Sprint(r.seq), Waited: r.w.now.Sub(r.first[pod])})
+	in := r.w.connect(pace.Attempt{
+		UID: pod, Name: pod, Info: pace.Info{Class: pace.ClassOrdinary},
+		Sandbox: fmt.Sprint(r.seq), Waited: r.w.now.Sub(r.first[pod]),
+	})
 	r.asked[in.ID] = r.w.now
 	r.obey(r.w.queue.Request(r.w.now, in))
 }
@@ -232,10 +236,12 @@ func (r *herdRun) restart() {
 func TestHerd(t *testing.T) {
 	datadriven.RunTest(t, "testdata/herd/herds", func(t *testing.T, d *datadriven.TestData) string {
 		a := &args{t: t, d: d}
-		h := herd{pods: a.number("pods", 60), plugin: a.duration("plugin", 5*time.Second),
+		h := herd{
+			pods: a.number("pods", 60), plugin: a.duration("plugin", 5*time.Second),
 			start: a.duration("start", 10*time.Second), retryMin: a.duration("retry", 10*time.Second),
 			failEvery: a.number("failEvery", 0), restartAt: a.duration("restartAt", 0),
-			limitAt: a.duration("limitAt", 0), newLimit: a.number("newLimit", 0)}
+			limitAt: a.duration("limitAt", 0), newLimit: a.number("newLimit", 0),
+		}
 		cfg := a.config(pace.Config{})
 		got := h.run(t, cfg)
 		if len(got.started) != h.pods {

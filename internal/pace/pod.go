@@ -37,8 +37,10 @@ type slot struct {
 // known makes the pod known to the queue, neither waiting nor holding a slot yet.
 func (q *Queue) known(t instant, uid, namespace, name string) *pod {
 	q.seq++
-	p := &pod{uid: uid, namespace: namespace, name: name, arrival: t, seq: q.seq,
-		absentSince: t, classifyBy: never, wake: never, alarm: -1}
+	p := &pod{
+		uid: uid, namespace: namespace, name: name, arrival: t, seq: q.seq,
+		absentSince: t, classifyBy: never, wake: never, alarm: -1,
+	}
 	q.pods[uid] = p
 	return p
 }

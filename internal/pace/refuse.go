@@ -41,8 +41,10 @@ func (q *Queue) condemn(t instant, a *attempt, reason RefusalReason) {
 // answerNo refuses an attempt that is not, or no longer, among those asking.
 func (q *Queue) answerNo(t instant, a *attempt, reason RefusalReason) {
 	p := a.pod
-	r := Refusal{ID: a.id, UID: p.uid, Namespace: p.namespace, Name: p.name, Reason: reason,
-		Waiting: len(q.line.pods), Starting: q.holding + q.locks, Limit: q.limit(t)}
+	r := Refusal{
+		ID: a.id, UID: p.uid, Namespace: p.namespace, Name: p.name, Reason: reason,
+		Waiting: len(q.line.pods), Starting: q.holding + q.locks, Limit: q.limit(t),
+	}
 	if p.waiting {
 		r.Rank = q.line.index(p) + 1
 		r.Waited = t - p.arrival

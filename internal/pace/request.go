@@ -137,8 +137,10 @@ func (q *Queue) newAttempt(t instant, in Attempt) *attempt {
 	if rest := max(0, budget-q.reserve()); rest < wait {
 		wait, expiry = rest, Budget
 	}
-	a := &attempt{id: in.ID, sandbox: in.Sandbox, network: in.Network, since: t, expiry: expiry,
-		latest: t + wait - answerMargin(wait), budgetEnd: t + min(budget, maxIdle)}
+	a := &attempt{
+		id: in.ID, sandbox: in.Sandbox, network: in.Network, since: t, expiry: expiry,
+		latest: t + wait - answerMargin(wait), budgetEnd: t + min(budget, maxIdle),
+	}
 	q.attempts[a.id] = a
 	return a
 }

@@ -230,15 +230,19 @@ func (a *args) parse(text string) time.Duration {
 }
 
 func (a *args) info() pace.Info {
-	classes := map[string]pace.Class{"unknown": pace.ClassUnknown, "ordinary": pace.ClassOrdinary,
-		"urgent": pace.ClassUrgent, "ungated": pace.ClassUngated}
+	classes := map[string]pace.Class{
+		"unknown": pace.ClassUnknown, "ordinary": pace.ClassOrdinary,
+		"urgent": pace.ClassUrgent, "ungated": pace.ClassUngated,
+	}
 	return pace.Info{Class: classes[a.text("class", "ordinary")], Priority: int32(a.number("prio", 0))}
 }
 
 func (a *args) attempt(pod string) pace.Attempt {
-	return pace.Attempt{UID: pod, Name: pod, Info: a.info(), Sandbox: a.text("sandbox", ""),
+	return pace.Attempt{
+		UID: pod, Name: pod, Info: a.info(), Sandbox: a.text("sandbox", ""),
 		Network: a.text("network", ""), Wait: a.duration("wait", 0), Budget: a.duration("budget", 0),
-		Waited: a.duration("waited", 0)}
+		Waited: a.duration("waited", 0),
+	}
 }
 
 func (a *args) config(c pace.Config) pace.Config {

@@ -140,8 +140,10 @@ func (q *Queue) release(t instant, p *pod, why ReleaseReason) {
 	p.slot = nil
 	q.holding--
 	q.forget(p)
-	q.out.Events = append(q.out.Events, Event{Kind: Released, UID: p.uid, Namespace: p.namespace, Name: p.name,
-		Why: why, For: t - s.since})
+	q.out.Events = append(q.out.Events, Event{
+		Kind: Released, UID: p.uid, Namespace: p.namespace, Name: p.name,
+		Why: why, For: t - s.since,
+	})
 }
 
 func (q *Queue) wakeHolder(t instant, p *pod) {

@@ -80,17 +80,21 @@ func (q *Queue) Snapshot() Snapshot {
 	}
 	for _, p := range q.pods {
 		if p.slot != nil {
-			s.Holding = append(s.Holding, Holder{UID: p.uid, Namespace: p.namespace, Name: p.name,
-				Class: p.info.Class.String(), Phase: p.slot.phase(), For: Duration(t - p.slot.since)})
+			s.Holding = append(s.Holding, Holder{
+				UID: p.uid, Namespace: p.namespace, Name: p.name,
+				Class: p.info.Class.String(), Phase: p.slot.phase(), For: Duration(t - p.slot.since),
+			})
 		}
 	}
 	slices.SortFunc(s.Holding, func(a, b Holder) int {
 		return cmp.Or(cmp.Compare(b.For, a.For), cmp.Compare(a.UID, b.UID))
 	})
 	for _, p := range q.line.pods {
-		s.Waiting = append(s.Waiting, Waiter{UID: p.uid, Namespace: p.namespace, Name: p.name,
+		s.Waiting = append(s.Waiting, Waiter{
+			UID: p.uid, Namespace: p.namespace, Name: p.name,
 			Priority: p.info.Priority, Waited: Duration(t - p.arrival), Present: len(p.asking) > 0,
-			Overdue: p.overdue, SlotKept: q.kept == p})
+			Overdue: p.overdue, SlotKept: q.kept == p,
+		})
 	}
 	return s
 }
@@ -128,8 +132,10 @@ type Counts struct {
 
 // Counts returns the gauges.
 func (q *Queue) Counts() Counts {
-	return Counts{Waiting: len(q.line.pods), Present: q.present, Holding: q.holding, LockHolders: q.locks,
-		Limit: q.limit(q.clock.t)}
+	return Counts{
+		Waiting: len(q.line.pods), Present: q.present, Holding: q.holding, LockHolders: q.locks,
+		Limit: q.limit(q.clock.t),
+	}
 }
 
 // Position is the rank, from 1, of an attempt's pod among the waiting pods, and its wait so far. ok is false once the

@@ -42,8 +42,10 @@ func newWorld(tb testing.TB, cfg pace.Config, cores int) *world {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return &world{tb: tb, queue: queue, start: start, now: start, perSecond: cfg.Defaulted(cores).RefusalsPerSecond,
-		attempts: map[pace.AttemptID]*peer{}, newest: map[string]pace.AttemptID{}, slots: map[string]bool{}}
+	return &world{
+		tb: tb, queue: queue, start: start, now: start, perSecond: cfg.Defaulted(cores).RefusalsPerSecond,
+		attempts: map[pace.AttemptID]*peer{}, newest: map[string]pace.AttemptID{}, slots: map[string]bool{},
+	}
 }
 
 // request makes a new attempt and returns its ID.

@@ -13,7 +13,8 @@ import (
 const (
 	// PaceAnnotation with the value PaceSkip keeps a pod out of the queue. Any other value has no meaning.
 	PaceAnnotation = "evenkeel.dev/pace"
-	PaceSkip       = "skip"
+	// PaceSkip is that value.
+	PaceSkip = "skip"
 
 	nodeCriticalClass = "system-node-critical"
 	// nodeCritical is the value of that class, which nothing else may exceed.

@@ -43,36 +43,59 @@ func TestClassify(t *testing.T) {
 		{name: "ordinary", pod: pod(priority(7)), want: pace.Info{Class: pace.ClassOrdinary, Priority: 7}},
 		{name: "not in the cache", want: pace.Info{Class: pace.ClassUnknown}},
 		{name: "a namesake", uid: "u2", pod: pod(), want: pace.Info{Class: pace.ClassUnknown}},
-		{name: "excluded namespace, even unknown", namespace: "kube-system",
-			want: pace.Info{Class: pace.ClassUngated, Why: "excluded namespace"}},
-		{name: "skip", pod: pod(annotated("evenkeel.dev/pace", "skip")),
-			want: pace.Info{Class: pace.ClassUngated, Why: "annotation evenkeel.dev/pace"}},
-		{name: "any other value does not skip", pod: pod(annotated("evenkeel.dev/pace", "false")),
-			want: pace.Info{Class: pace.ClassOrdinary}},
-		{name: "no annotation overrides an excluded namespace", namespace: "kube-system",
+		{
+			name: "excluded namespace, even unknown", namespace: "kube-system",
+			want: pace.Info{Class: pace.ClassUngated, Why: "excluded namespace"},
+		},
+		{
+			name: "skip", pod: pod(annotated("evenkeel.dev/pace", "skip")),
+			want: pace.Info{Class: pace.ClassUngated, Why: "annotation evenkeel.dev/pace"},
+		},
+		{
+			name: "any other value does not skip", pod: pod(annotated("evenkeel.dev/pace", "false")),
+			want: pace.Info{Class: pace.ClassOrdinary},
+		},
+		{
+			name: "no annotation overrides an excluded namespace", namespace: "kube-system",
 			pod:  pod(annotated("evenkeel.dev/pace", "false")),
-			want: pace.Info{Class: pace.ClassUngated, Why: "excluded namespace"}},
-		{name: "static pod, by its mirror", uid: "hash", pod: pod(annotated(corev1.MirrorPodAnnotationKey, "hash")),
-			want: pace.Info{Class: pace.ClassUrgent, Why: "static pod"}},
-		{name: "host network", pod: pod(func(p *corev1.Pod) { p.Spec.HostNetwork = true }),
-			want: pace.Info{Class: pace.ClassUrgent, Why: "host network"}},
+			want: pace.Info{Class: pace.ClassUngated, Why: "excluded namespace"},
+		},
+		{
+			name: "static pod, by its mirror", uid: "hash", pod: pod(annotated(corev1.MirrorPodAnnotationKey, "hash")),
+			want: pace.Info{Class: pace.ClassUrgent, Why: "static pod"},
+		},
+		{
+			name: "host network", pod: pod(func(p *corev1.Pod) { p.Spec.HostNetwork = true }),
+			want: pace.Info{Class: pace.ClassUrgent, Why: "host network"},
+		},
 		{name: "HostProcess", pod: pod(func(p *corev1.Pod) {
 			p.Spec.SecurityContext = &corev1.PodSecurityContext{
-				WindowsOptions: &corev1.WindowsSecurityContextOptions{HostProcess: &yes}}
+				WindowsOptions: &corev1.WindowsSecurityContextOptions{HostProcess: &yes},
+			}
 		}), want: pace.Info{Class: pace.ClassUrgent, Why: "host network"}},
-		{name: "DaemonSet, not the first owner", pod: pod(owners(
-			metav1.OwnerReference{APIVersion: "example.org/v1", Kind: "Fleet"},
-			metav1.OwnerReference{APIVersion: "apps/v1", Kind: "DaemonSet"})),
-			want: pace.Info{Class: pace.ClassUrgent, Why: "DaemonSet"}},
-		{name: "somebody else's DaemonSet", pod: pod(owners(
-			metav1.OwnerReference{APIVersion: "apps.example.org/v1", Kind: "DaemonSet"})),
-			want: pace.Info{Class: pace.ClassOrdinary}},
-		{name: "node-critical by class", pod: pod(func(p *corev1.Pod) { p.Spec.PriorityClassName = "system-node-critical" }),
-			want: pace.Info{Class: pace.ClassUrgent, Why: "node-critical"}},
-		{name: "node-critical by value", pod: pod(priority(2000001000)),
-			want: pace.Info{Class: pace.ClassUrgent, Why: "node-critical", Priority: 2000001000}},
-		{name: "cluster-critical waits, first", pod: pod(priority(2000000000)),
-			want: pace.Info{Class: pace.ClassOrdinary, Priority: 2000000000}},
+		{
+			name: "DaemonSet, not the first owner", pod: pod(owners(
+				metav1.OwnerReference{APIVersion: "example.org/v1", Kind: "Fleet"},
+				metav1.OwnerReference{APIVersion: "apps/v1", Kind: "DaemonSet"})),
+			want: pace.Info{Class: pace.ClassUrgent, Why: "DaemonSet"},
+		},
+		{
+			name: "somebody else's DaemonSet", pod: pod(owners(
+				metav1.OwnerReference{APIVersion: "apps.example.org/v1", Kind: "DaemonSet"})),
+			want: pace.Info{Class: pace.ClassOrdinary},
+		},
+		{
+			name: "node-critical by class", pod: pod(func(p *corev1.Pod) { p.Spec.PriorityClassName = "system-node-critical" }),
+			want: pace.Info{Class: pace.ClassUrgent, Why: "node-critical"},
+		},
+		{
+			name: "node-critical by value", pod: pod(priority(2000001000)),
+			want: pace.Info{Class: pace.ClassUrgent, Why: "node-critical", Priority: 2000001000},
+		},
+		{
+			name: "cluster-critical waits, first", pod: pod(priority(2000000000)),
+			want: pace.Info{Class: pace.ClassOrdinary, Priority: 2000000000},
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			namespace, uid := "shop", "u1"
@@ -93,8 +116,10 @@ func TestRulesNameEveryProblem(t *testing.T) {
 	if problems := (podstate.Rules{}).Validate(); problems != nil {
 		t.Errorf("the defaults: %v", problems)
 	}
-	got := podstate.Rules{StartedWhen: "ready", Settle: -1, PullTimeout: 1, InitTimeout: 1 << 62,
-		ExcludeNamespaces: []string{"a", ""}}.Validate()
+	got := podstate.Rules{
+		StartedWhen: "ready", Settle: -1, PullTimeout: 1, InitTimeout: 1 << 62,
+		ExcludeNamespaces: []string{"a", ""},
+	}.Validate()
 	want := pace.Problems{
 		{Path: "startedWhen", Value: "ready", Want: "Started, Running or Ready"},
 		{Path: "settle", Value: "-1ns", Want: "1ms to 10m0s"},

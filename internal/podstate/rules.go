@@ -57,8 +57,10 @@ func (r Rules) Validate() pace.Problems {
 	switch r.StartedWhen {
 	case Started, Running, Ready:
 	default:
-		problems = append(problems, pace.Problem{Path: "startedWhen", Value: string(r.StartedWhen),
-			Want: "Started, Running or Ready"})
+		problems = append(problems, pace.Problem{
+			Path: "startedWhen", Value: string(r.StartedWhen),
+			Want: "Started, Running or Ready",
+		})
 	}
 	for _, field := range []struct {
 		path      string
@@ -70,14 +72,18 @@ func (r Rules) Validate() pace.Problems {
 		{"initTimeout", r.InitTimeout, time.Second, time.Hour},
 	} {
 		if field.value.Std() < field.low || field.value.Std() > field.high {
-			problems = append(problems, pace.Problem{Path: field.path, Value: field.value.String(),
-				Want: fmt.Sprintf("%s to %s", field.low, field.high)})
+			problems = append(problems, pace.Problem{
+				Path: field.path, Value: field.value.String(),
+				Want: fmt.Sprintf("%s to %s", field.low, field.high),
+			})
 		}
 	}
 	for i, namespace := range r.ExcludeNamespaces {
 		if namespace == "" {
-			problems = append(problems, pace.Problem{Path: fmt.Sprintf("excludeNamespaces[%d]", i), Value: `""`,
-				Want: "a namespace"})
+			problems = append(problems, pace.Problem{
+				Path: fmt.Sprintf("excludeNamespaces[%d]", i), Value: `""`,
+				Want: "a namespace",
+			})
 		}
 	}
 	return problems

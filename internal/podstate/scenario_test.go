@@ -190,8 +190,10 @@ func (s *scenario) readStatus() {
 		case "no":
 			status.Conditions = append(status.Conditions, corev1.PodCondition{Type: kind.kind, Status: corev1.ConditionFalse})
 		default:
-			status.Conditions = append(status.Conditions, corev1.PodCondition{Type: kind.kind,
-				Status: corev1.ConditionTrue, LastTransitionTime: metav1.Time{Time: at(s.t, text)}})
+			status.Conditions = append(status.Conditions, corev1.PodCondition{
+				Type:   kind.kind,
+				Status: corev1.ConditionTrue, LastTransitionTime: metav1.Time{Time: at(s.t, text)},
+			})
 		}
 	}
 	for line := range strings.Lines(s.d.Input) {
@@ -223,8 +225,10 @@ func (s *scenario) container(words []string) corev1.ContainerStatus {
 		c.State.Running = &corev1.ContainerStateRunning{StartedAt: metav1.Time{Time: at(s.t, when)}}
 	case "exited":
 		from, to, _ := strings.Cut(when, "..")
-		c.State.Terminated = &corev1.ContainerStateTerminated{StartedAt: metav1.Time{Time: at(s.t, from)},
-			FinishedAt: metav1.Time{Time: at(s.t, to)}}
+		c.State.Terminated = &corev1.ContainerStateTerminated{
+			StartedAt:  metav1.Time{Time: at(s.t, from)},
+			FinishedAt: metav1.Time{Time: at(s.t, to)},
+		}
 		fmt.Sscan(arg, &c.State.Terminated.ExitCode)
 	case "waiting":
 		c.State.Waiting = &corev1.ContainerStateWaiting{Reason: arg}
@@ -245,7 +249,8 @@ func (s *scenario) container(words []string) corev1.ContainerStatus {
 			c.Ready = true
 		case "last":
 			c.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{
-				StartedAt: metav1.Time{Time: at(s.t, value)}, FinishedAt: metav1.Time{Time: at(s.t, value)}}
+				StartedAt: metav1.Time{Time: at(s.t, value)}, FinishedAt: metav1.Time{Time: at(s.t, value)},
+			}
 		default:
 			s.t.Fatalf("unknown word %q", word)
 		}

@@ -18,8 +18,10 @@ func TestWhatWasShownAtTheGrantNeverReleases(t *testing.T) {
 	granted := at(t, "12:00:00")
 	for range 20_000 {
 		p := randomPod(random, granted.Add(-2*time.Hour))
-		rules := podstate.Rules{StartedWhen: []podstate.Mode{podstate.Started, podstate.Running,
-			podstate.Ready}[random.IntN(3)]}
+		rules := podstate.Rules{StartedWhen: []podstate.Mode{
+			podstate.Started, podstate.Running,
+			podstate.Ready,
+		}[random.IntN(3)]}
 		boot := granted.Add(-time.Duration(random.IntN(200)) * time.Minute)
 		now := granted.Add(time.Duration(random.IntN(600)) * time.Second)
 		for name, memory := range map[string]podstate.Memory{
@@ -58,9 +60,11 @@ func randomPod(random *rand.Rand, start time.Time) *corev1.Pod {
 	}
 	for _, kind := range []corev1.PodConditionType{corev1.PodReady, corev1.PodReadyToStartContainers} {
 		if random.IntN(4) > 0 {
-			p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: kind,
+			p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
+				Type:               kind,
 				Status:             []corev1.ConditionStatus{corev1.ConditionTrue, corev1.ConditionFalse}[random.IntN(2)],
-				LastTransitionTime: when()})
+				LastTransitionTime: when(),
+			})
 		}
 	}
 	return p
@@ -68,14 +72,18 @@ func randomPod(random *rand.Rand, start time.Time) *corev1.Pod {
 
 func randomStatus(random *rand.Rand, name string, when func() metav1.Time) corev1.ContainerStatus {
 	yes := true
-	status := corev1.ContainerStatus{Name: name, ContainerID: "containerd://" + name, Ready: random.IntN(2) == 0,
-		Started: &yes, RestartCount: int32(random.IntN(5))}
+	status := corev1.ContainerStatus{
+		Name: name, ContainerID: "containerd://" + name, Ready: random.IntN(2) == 0,
+		Started: &yes, RestartCount: int32(random.IntN(5)),
+	}
 	switch random.IntN(4) {
 	case 0:
 		status.State.Running = &corev1.ContainerStateRunning{StartedAt: when()}
 	case 1:
-		status.State.Terminated = &corev1.ContainerStateTerminated{StartedAt: when(), FinishedAt: when(),
-			ExitCode: int32(random.IntN(2))}
+		status.State.Terminated = &corev1.ContainerStateTerminated{
+			StartedAt: when(), FinishedAt: when(),
+			ExitCode: int32(random.IntN(2)),
+		}
 	case 2:
 		reasons := []string{"CrashLoopBackOff", "ImagePullBackOff", "RunContainerError", "ContainerCreating"}
 		status.State.Waiting = &corev1.ContainerStateWaiting{Reason: reasons[random.IntN(4)]}

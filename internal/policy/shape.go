@@ -82,7 +82,8 @@ func (s shape) checkMapping(path *field.Path, m map[string]any, t reflect.Type) 
 		fields = fieldsOf(t)
 	}
 	for _, key := range slices.Sorted(maps.Keys(m)) {
-		at, elem := path.Key(key), t
+		at := path.Key(key)
+		var elem reflect.Type
 		if fields == nil {
 			elem = t.Elem()
 		} else {

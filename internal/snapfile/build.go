@@ -132,8 +132,10 @@ func (b *builder) remember(kind string, m *meta, at place) error {
 func (b *builder) duplicate(object, uid string, first, second place) *Error {
 	problem := &fieldError{err: fmt.Errorf("is there twice: the first is in %s, %s", b.files[first.file].name, first)}
 	if uid != "" {
-		problem = &fieldError{path: "metadata.uid", value: fmt.Sprintf("%q", uid),
-			err: fmt.Errorf("another object has the same UID: the first is in %s, %s", b.files[first.file].name, first)}
+		problem = &fieldError{
+			path: "metadata.uid", value: fmt.Sprintf("%q", uid),
+			err: fmt.Errorf("another object has the same UID: the first is in %s, %s", b.files[first.file].name, first),
+		}
 	}
 	return b.errorAt(second, object, problem)
 }

@@ -113,7 +113,7 @@ func read(t *testing.T, dir string, d *datadriven.TestData) string {
 		}
 	}
 	s, report, err := snapfile.Read(paths, options)
-	text := ""
+	var text string
 	if err != nil {
 		text = "error: " + err.Error() + "\n"
 	} else {

@@ -143,14 +143,7 @@ func startsItems(line []byte) bool {
 
 // itemsLine takes a line while the items are read; it returns false when the items are over.
 func (d *yamlDocument) itemsLine(line []byte, number int) (bool, error) {
-	text := bytes.TrimLeft(line, " ")
-	indent := len(line) - len(text)
-	text = bytes.TrimRight(text, "\r\n")
-	blank := len(bytes.TrimLeft(text, "\t")) == 0 || text[0] == '#'
-	if !blank && text[0] == '\t' {
-		indent = d.indent + 1 // YAML has no indentation by tabs: let the YAML library say so
-	}
-	dash := len(text) > 0 && text[0] == '-' && (len(text) == 1 || text[1] == ' ' || text[1] == '\t')
+	indent, blank, dash := d.lineKind(line)
 	switch {
 	case blank && d.indent < 0:
 		return true, nil
@@ -172,6 +165,20 @@ func (d *yamlDocument) itemsLine(line []byte, number int) (bool, error) {
 	}
 	d.text.Write(line)
 	return true, nil
+}
+
+// lineKind measures the indentation of a line, and tells blank lines and comments, and lines that begin an item of a list, from others.
+func (d *yamlDocument) lineKind(line []byte) (indent int, blank, dash bool) {
+	text := bytes.TrimLeft(line, " ")
+	indent = len(line) - len(text)
+	text = bytes.TrimRight(text, "\r\n")
+	if len(bytes.TrimLeft(text, "\t")) == 0 || text[0] == '#' {
+		return indent, true, false
+	}
+	if text[0] == '\t' {
+		indent = d.indent + 1 // YAML has no indentation by tabs: let the YAML library say so
+	}
+	return indent, false, text[0] == '-' && (len(text) == 1 || text[1] == ' ' || text[1] == '\t')
 }
 
 // flush hands on the item whose lines were read.
@@ -223,7 +230,7 @@ func (invalidLine) Error() string { return errNotUTF8.Error() }
 
 // yamlError is an error of the YAML library with the line counted from the start of the file.
 func (d *yamlDocument) yamlError(err error, item, line int) error {
-	if invalid := (invalidLine)(0); errors.As(err, &invalid) {
+	if invalid := invalidLine(0); errors.As(err, &invalid) {
 		return d.b.errorAt(d.place(item, line+int(invalid)), "", &fieldError{err: errNotUTF8})
 	}
 	text := strings.Join(strings.Fields(err.Error()), " ")

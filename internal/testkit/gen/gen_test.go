@@ -51,8 +51,12 @@ func TestTheClusterHasTheStatedShape(t *testing.T) {
 		name      string
 		got, want float64
 	}{
-		{"tainted nodes", tainted / 200, 0.05}, {"pods that spread", spread / 20000, 0.2}, {"pods with anti-affinity", anti / 20000, 0.05},
-		{"pods with node affinity", affinity / 20000, 0.05}, {"tolerating pods", tolerating / 20000, 0.5}, {"pods 8 days old", old / 20000, 0.1},
+		{"tainted nodes", tainted / 200, 0.05},
+		{"pods that spread", spread / 20000, 0.2},
+		{"pods with anti-affinity", anti / 20000, 0.05},
+		{"pods with node affinity", affinity / 20000, 0.05},
+		{"tolerating pods", tolerating / 20000, 0.5},
+		{"pods 8 days old", old / 20000, 0.1},
 	} {
 		if math.Abs(share.got-share.want) > 0.03 {
 			t.Errorf("%s: %.3f, want about %.2f", share.name, share.got, share.want)
