@@ -50,6 +50,11 @@ func newWatched[L runtime.Object](what string, lists Lists[L], example runtime.O
 	if err := w.informer.SetTransform(strip); err != nil {
 		return nil, fmt.Errorf("watch %s: %w", what, err)
 	}
+	// note has every error; client-go's own handler would log each try, all through an outage
+	quiet := func(context.Context, *cache.Reflector, error) {}
+	if err := w.informer.SetWatchErrorHandlerWithContext(quiet); err != nil {
+		return nil, fmt.Errorf("watch %s: %w", what, err)
+	}
 	_, err := w.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: func(any) { changed() }, UpdateFunc: func(_, _ any) { changed() }, DeleteFunc: func(any) { changed() },
 	})
