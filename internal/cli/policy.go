@@ -131,14 +131,17 @@ func writeVerdicts(w io.Writer, verdicts []policyVerdict, format string) error {
 func newPolicyConvertCommand(streams Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "convert FILE",
-		Short: "Translate a policy of version descheduler/v1alpha1 to v1alpha2",
+		Short: "Translate a policy of version descheduler/v1alpha1 to v1alpha2, or pod-pacemaker's configuration to PacePolicies",
 		Long: `Convert prints the v1alpha2 policy that does what a v1alpha1 policy did, and names on standard error what was not carried over:
 what v1alpha1 ignored or v1alpha2 has no place for. Every enabled strategy gets a profile of its own.
 
+From a file with PacemakerConfig objects of pod-pacemaker it makes PacePolicy objects, and names what acts differently.
+
 Exit status: 0 converted, 1 the file is no v1alpha1 policy or would not have been accepted as one, 2 bad usage.`,
-		Example: `  evenkeel policy convert old.yaml > policy.yaml`,
-		Args:    exactlyOneFile,
-		RunE:    func(_ *cobra.Command, files []string) error { return runPolicyConvert(streams, files[0]) },
+		Example: `  evenkeel policy convert old.yaml > policy.yaml
+  kubectl get pacemakerconfigs -o yaml | evenkeel policy convert - | kubectl apply -f -`,
+		Args: exactlyOneFile,
+		RunE: func(_ *cobra.Command, files []string) error { return runPolicyConvert(streams, files[0]) },
 	}
 }
 
@@ -147,19 +150,32 @@ func runPolicyConvert(streams Streams, file string) error {
 	if err != nil {
 		return err
 	}
-	doc, notes, err := policy.Convert(file, data)
+	text, notes, err := convertPolicy(file, data)
 	for _, n := range notes {
 		fmt.Fprintf(streams.Err, "note: %s: %v\n", file, n)
 	}
 	if err != nil {
 		return err
 	}
-	text, err := doc.YAML()
-	if err != nil {
-		return err
-	}
 	_, err = streams.Out.Write(text)
 	return err
+}
+
+func convertPolicy(file string, data []byte) ([]byte, []policy.Warning, error) {
+	if policy.IsPacemaker(data) {
+		policies, notes, err := policy.ConvertPacemaker(file, data)
+		if err != nil {
+			return nil, notes, err
+		}
+		text, err := policy.PacePoliciesYAML(policies)
+		return text, notes, err
+	}
+	doc, notes, err := policy.Convert(file, data)
+	if err != nil {
+		return nil, notes, err
+	}
+	text, err := doc.YAML()
+	return text, notes, err
 }
 
 // readPolicyFile reads a file, or in for "-", no further than a policy can be long.

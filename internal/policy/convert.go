@@ -269,8 +269,10 @@ func convertParams(plugin strategy.Plugin, p oldParams) strategy.Args {
 }
 
 // YAML renders the document with its fields in the order of the types.
-func (d *Document) YAML() ([]byte, error) {
-	asJSON, err := json.Marshal(d)
+func (d *Document) YAML() ([]byte, error) { return renderYAML(d) }
+
+func renderYAML(document any) ([]byte, error) {
+	asJSON, err := json.Marshal(document)
 	if err != nil {
 		return nil, fmt.Errorf("rendering the policy: %w", err)
 	}
