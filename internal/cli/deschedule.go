@@ -124,7 +124,7 @@ func (d *deschedule) run(ctx context.Context) error {
 	}
 	d.policy = &controller.PolicyFile{
 		Path: d.flags.PolicyFile, Log: d.log, Loaded: d.metrics.PolicyLoaded,
-		Options: engine.Options{Compat: d.flags.Compat != "", Self: d.self, Extras: extras},
+		Options: engine.Options{Compat: d.flags.Compat != "", Self: d.self, Extras: extras, Background: d.flags.Gates.Enabled(descheduleflags.EvictionsInBackground)},
 	}
 	if err := d.policy.Load(); err != nil {
 		return err

@@ -38,6 +38,7 @@ type Metrics interface {
 	Planned(p *plan.Plan)
 	Outcome(o plan.Outcome)
 	Phase(name string, took time.Duration)
+	Strategy(profile, strategy string, took time.Duration)
 	Cycle(took time.Duration, now time.Time, err error)
 }
 
@@ -151,12 +152,12 @@ func (c *Controller) snapshot(ctx context.Context, now time.Time) (s *cluster.Sn
 }
 
 func (c *Controller) plan(ctx context.Context, program *Program, s *cluster.Snapshot) (p *plan.Plan, err error) {
-	_, span := c.Trace.start(ctx, "plan")
+	ctx, span := c.Trace.start(ctx, "plan")
 	defer func(started time.Time) {
 		span.end(err)
 		c.Metrics.Phase("plan", time.Since(started))
 	}(time.Now())
-	if p, err = program.Plan(s); err != nil {
+	if p, err = program.Plan(s, c.around(ctx)); err != nil {
 		return nil, err
 	}
 	c.Metrics.Planned(p)
@@ -216,4 +217,14 @@ func (c *Controller) log(p *plan.Plan, outcomes []plan.Outcome) {
 		}
 	}
 	c.Log.Info("cycle done", attrs...)
+}
+
+// around measures and traces each strategy of a cycle.
+func (c *Controller) around(ctx context.Context) func(profile, strategy string, run func()) {
+	return func(profile, strategy string, run func()) {
+		started := time.Now()
+		run()
+		c.Metrics.Strategy(profile, strategy, time.Since(started))
+		c.Trace.strategy(ctx, started, profile, strategy)
+	}
 }

@@ -40,7 +40,8 @@ func (w *world) Snapshot(_ context.Context, now time.Time) (*cluster.Snapshot, e
 
 func (w *world) Program(context.Context) (*controller.Program, error) {
 	return &controller.Program{
-		Plan: func(s *cluster.Snapshot) (*plan.Plan, error) {
+		Plan: func(s *cluster.Snapshot, around func(profile, strategy string, run func())) (*plan.Plan, error) {
+			around("p", "s", func() { w.results = append(w.results, "strategy ran") })
 			return &plan.Plan{TakenAt: s.TakenAt, Moves: []plan.Move{{Pod: plan.PodRef{Namespace: "shop", Name: "a"}}}}, w.planErr
 		},
 	}, nil
@@ -56,6 +57,9 @@ func (w *world) Execute(_ context.Context, p *plan.Plan, o evict.Options) ([]pla
 func (w *world) Planned(*plan.Plan)          {}
 func (w *world) Outcome(o plan.Outcome)      { w.results = append(w.results, string(o.Result)) }
 func (w *world) Phase(string, time.Duration) {}
+func (w *world) Strategy(profile, strategy string, _ time.Duration) {
+	w.results = append(w.results, profile+"/"+strategy)
+}
 func (w *world) Cycle(_ time.Duration, _ time.Time, err error) {
 	w.results = append(w.results, map[bool]string{true: "cycle ok", false: "cycle failed"}[err == nil])
 }
@@ -147,7 +151,7 @@ func TestOneCycleEvictsAndReports(t *testing.T) {
 	if err := w.controller(0).Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if w.executed != 1 || w.reported != 1 || !slices.Equal(w.results, []string{"success", "cycle ok"}) {
+	if w.executed != 1 || w.reported != 1 || !slices.Equal(w.results, []string{"strategy ran", "p/s", "success", "cycle ok"}) {
 		t.Errorf("executed %d, reported %d, results %q", w.executed, w.reported, w.results)
 	}
 }
@@ -184,7 +188,7 @@ func TestSpansNestAndEnd(t *testing.T) {
 	if err := c.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"+cycle", "+snapshot", "-snapshot", "+plan", "-plan", "+execute", "+eviction", "-eviction", "-execute", "-cycle"}
+	want := []string{"+cycle", "+snapshot", "-snapshot", "+plan", "+strategy", "-strategy", "-plan", "+execute", "+eviction", "-eviction", "-execute", "-cycle"}
 	if !slices.Equal(log, want) {
 		t.Errorf("got %q, want %q", log, want)
 	}

@@ -18,8 +18,8 @@ import (
 // Program is what a policy comes to.
 type Program struct {
 	Policy *policy.Policy
-	// Plan decides. Its error is about the policy, and then nothing is moved.
-	Plan func(*cluster.Snapshot) (*plan.Plan, error)
+	// Plan decides. Its error is about the policy, and then nothing is moved. Around is called for each strategy, see engine.Options.
+	Plan func(s *cluster.Snapshot, around func(profile, strategy string, run func())) (*plan.Plan, error)
 	// Evictions are the policy's options for evictions.
 	Evictions evict.Options
 
@@ -97,8 +97,12 @@ func (f *PolicyFile) compile(data []byte) (*Program, error) {
 		return nil, err
 	}
 	return &Program{
-		Policy:    p,
-		Plan:      func(s *cluster.Snapshot) (*plan.Plan, error) { return engine.Plan(s, p, f.Options) },
+		Policy: p,
+		Plan: func(s *cluster.Snapshot, around func(profile, strategy string, run func())) (*plan.Plan, error) {
+			o := f.Options
+			o.Around = around
+			return engine.Plan(s, p, o)
+		},
 		Evictions: evict.Options{GracePeriodSeconds: p.GracePeriodSeconds, FailureEvents: p.EvictionFailureEventNotification},
 		text:      data,
 	}, nil

@@ -7,7 +7,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/plan"
 )
 
-// Tracer opens the span of a part of a cycle ("cycle", "snapshot", "plan", "execute", "eviction") that began at started, and returns
+// Tracer opens the span of a part of a cycle ("cycle", "snapshot", "plan", "strategy", "execute", "eviction") that began at started, and returns
 // what ends it. Attributes are names and values in turn. A nil Tracer traces nothing.
 type Tracer func(ctx context.Context, name string, started time.Time, attributes ...string) (context.Context, func(error))
 
@@ -25,6 +25,15 @@ func (t Tracer) start(ctx context.Context, name string) (context.Context, span) 
 	}
 	ctx, end := t(ctx, name, time.Now())
 	return ctx, end
+}
+
+// strategy records a strategy that has just run.
+func (t Tracer) strategy(ctx context.Context, started time.Time, profile, strategy string) {
+	if t == nil {
+		return
+	}
+	_, end := t(ctx, "strategy", started, "profile", profile, "strategy", strategy)
+	end(nil)
 }
 
 // eviction records an eviction that has just ended.

@@ -21,6 +21,7 @@ const (
 	GateNodeFit   = "preeviction" // its pre-eviction filter: node fit, namespace labels
 	GateLimit     = "limit"       // the policy's limits of the cycle, node and namespace
 	GateMoved     = "moved"       // it moves already in this cycle
+	GateLeaving   = "background"  // another controller is evicting it
 	GateSelf      = "self"        // it is this process's own pod
 	GateStarting  = "starting"    // it has just started and is not ready yet
 	GateBudget    = "budget"      // PodDisruptionBudgets
@@ -53,7 +54,7 @@ func newCycle(s *cluster.Snapshot, p *policy.Policy, o Options, nodes []*cluster
 		budgets: gate.NewBudgets(view), gentle: gate.NewGentle(view), foresight: gate.NewForesight(view),
 		bare: map[string]bool{},
 		plan: &plan.Plan{TakenAt: s.TakenAt, Summary: plan.Summary{
-			Nodes: len(s.Nodes), EligibleNodes: len(nodes), Pods: len(s.Pods), Notes: slices.Clone(s.Notes),
+			Nodes: len(s.Nodes), EligibleNodes: len(nodes), Pods: len(s.Pods), Notes: slices.Concat(s.Notes, s.Usage.Problems),
 		}},
 	}
 	if o.Extras.NotReadyNodes && !o.Compat {
@@ -83,12 +84,19 @@ func (c *cycle) run(p *profile, point strategy.Point) {
 		u.count = len(c.plan.Summary.ByStrategy)
 		c.plan.Summary.ByStrategy = append(c.plan.Summary.ByStrategy, plan.StrategyCount{Profile: p.name, Strategy: u.name})
 		k := &keeper{cycle: c, profile: p, strategy: u.name, count: &c.plan.Summary.ByStrategy[u.count]}
-		err := u.strategy.Run(&strategy.Cycle{
+		cycle := &strategy.Cycle{
 			Gatekeeper: k, View: c.view, Nodes: c.nodes, NotReady: c.notReady, Now: c.view.TakenAt, Compat: c.opts.Compat,
 			ByWorkload: c.opts.Extras.WorkloadReplicas && !c.opts.Compat,
-		})
-		if err != nil {
-			k.count.Error = err.Error()
+		}
+		run := func() {
+			if err := u.strategy.Run(cycle); err != nil {
+				k.count.Error = err.Error()
+			}
+		}
+		if c.opts.Around != nil {
+			c.opts.Around(p.name, u.name, run)
+		} else {
+			run()
 		}
 		k.closeStory()
 	}
@@ -112,6 +120,22 @@ func (c *cycle) accept(p *cluster.Pod, m plan.Move, to *cluster.Node) {
 	if len(c.view.BudgetsOf(p.PodInfo)) == 0 && !p.Terminal() {
 		if o := c.view.Top(p.PodInfo); o != nil {
 			c.bare[fmt.Sprintf("%s %s/%s", o.Kind, p.Namespace, o.Name)] = true
+		}
+	}
+}
+
+// leaving reports whether another controller is evicting the pod.
+func leaving(p *cluster.Pod) bool {
+	_, only := p.Annotations[cluster.AnnotationRequestEvictOnly]
+	_, progress := p.Annotations[cluster.AnnotationEvictionInProgress]
+	return only && progress
+}
+
+// countLeaving counts pods that another controller is evicting against the limits.
+func (c *cycle) countLeaving() {
+	for _, p := range c.view.Pods {
+		if leaving(p) && !p.Terminal() {
+			c.limits.Add(p)
 		}
 	}
 }

@@ -19,6 +19,11 @@ type Options struct {
 	Compat bool
 	// Self is the pod this process runs in; it is never moved. Zero when it runs in none.
 	Self plan.PodRef
+	// Background counts pods whose eviction another controller is carrying out (both annotations of the peer's EvictionsInBackground)
+	// against the limits, and does not move them again.
+	Background bool
+	// Around, when set, is called for each strategy and must call run: it may measure how long that takes.
+	Around func(profile, strategy string, run func())
 	// Extras are asked for by name; none is the default.
 	Extras Extras
 	// Why names a pod whose whole story is wanted. Zero when none is.
@@ -38,6 +43,9 @@ func Plan(s *cluster.Snapshot, p *policy.Policy, o Options) (*plan.Plan, error) 
 	c := newCycle(s, p, o, nodes)
 	if len(nodes) < 2 {
 		return c.skipped(fmt.Sprintf("only %d of %d nodes are ready and selected; moving pods takes two", len(nodes), len(s.Nodes))), nil
+	}
+	if o.Background {
+		c.countLeaving()
 	}
 	if o.Extras.PendingPods && !o.Compat {
 		c.bookPending()

@@ -57,6 +57,9 @@ func (k *keeper) decide(p *cluster.Pod, why strategy.Why) (plan.Verdict, *cluste
 	if k.opts.Self.Name != "" && p.Namespace == k.opts.Self.Namespace && p.Name == k.opts.Self.Name {
 		return refusal(GateSelf, plan.Reason{Code: "Self", Message: "this process runs in it"}, plan.ThisPod)
 	}
+	if k.opts.Background && leaving(p) {
+		return refusal(GateLeaving, plan.Reason{Code: "Leaving", Message: "another controller is evicting it already"}, plan.ThisPod)
+	}
 	if reason, ok := k.profile.evictor.PreFilter(p); !ok {
 		return refusal(GateNodeFit, reason, plan.ThisPod)
 	}

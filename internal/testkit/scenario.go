@@ -105,7 +105,7 @@ func (s *scenario) plan(d *datadriven.TestData) string {
 	if err != nil {
 		return "error: " + err.Error() + "\n"
 	}
-	opts := engine.Options{Compat: d.HasArg("compat")}
+	opts := engine.Options{Compat: d.HasArg("compat"), Background: d.HasArg("background")}
 	for _, arg := range d.CmdArgs {
 		if arg.Key != "enable" {
 			continue
