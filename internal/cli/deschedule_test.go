@@ -267,7 +267,7 @@ func TestTracesAreSentToTheCollector(t *testing.T) {
 		t.Fatalf("exit code %d:\n%s", code, log)
 	}
 	slices.Sort(got.names)
-	if want := []string{"cycle", "eviction", "eviction", "execute", "plan", "snapshot"}; !slices.Equal(got.names, want) {
+	if want := []string{"cycle", "eviction", "eviction", "execute", "plan", "snapshot", "strategy"}; !slices.Equal(got.names, want) {
 		t.Errorf("spans %q, want %q", got.names, want)
 	}
 }
