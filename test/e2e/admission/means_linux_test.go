@@ -122,7 +122,7 @@ func worker(t *testing.T, cluster *harness.Cluster) {
 	t.Helper()
 	folder := filepath.Join(harness.Root(t), "deploy/worker/test")
 	if _, err := os.Stat(filepath.Join(folder, "node_modules/miniflare")); err != nil {
-		t.Fatalf("the worker's runtime is not installed; 'make worker' does that: %v", err)
+		t.Fatalf("the worker's runtime is not installed; 'make test-worker' does that: %v", err)
 	}
 	cert, key, err := certutil.GenerateSelfSignedCertKey("127.0.0.1", []net.IP{net.IPv4(127, 0, 0, 1)}, nil)
 	must(t, err)
