@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -101,8 +102,10 @@ func runHerd(ctx context.Context, streams Streams, f *herdFlags) (err error) {
 // makeDir makes the folder of the run, and returns what removes it.
 func (f *herdFlags) makeDir() (remove func() error, err error) {
 	if f.keep != "" {
-		f.Dir = f.keep
-		if err := os.Mkdir(f.keep, 0o755); err != nil {
+		if f.Dir, err = filepath.Abs(f.keep); err == nil {
+			err = os.Mkdir(f.Dir, 0o755)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("--keep: %w", err)
 		}
 		return func() error { return nil }, nil

@@ -36,7 +36,7 @@ type Options struct {
 	// Timeout ends a run in which not every pod has become ready.
 	Timeout time.Duration
 
-	// Dir is an existing, empty folder for everything that the runs write.
+	// Dir is the absolute path of an existing, empty folder for everything that the runs write.
 	Dir string
 	// Program is this program, which is started in every role.
 	Program string
