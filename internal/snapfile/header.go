@@ -70,6 +70,10 @@ func (b *builder) readHeader(raw []byte, at place) error {
 		b.listed[kind] = true
 	}
 	for _, m := range h.Missing {
+		// A strategy that needs measurements says itself that it has none; to others their absence is no news.
+		if m.Kind == "NodeMetrics" || m.Kind == "PodMetrics" {
+			continue
+		}
 		b.note("%s was not listed when the snapshot was taken: %s", m.Kind, m.Reason)
 	}
 	b.parts.Usage.Query, b.parts.Usage.Problems = h.QueryUsage, h.UsageProblems

@@ -237,7 +237,7 @@ func compareRivals(a, b *rival) int {
 func keepsApart(r *repulsion, others int) plan.Reason {
 	return plan.Reason{
 		Code:    "AntiAffinityViolated",
-		Message: fmt.Sprintf("its anti-affinity over %s keeps it apart from %d pods that are in the same domain", r.term.TopologyKey, others),
+		Message: fmt.Sprintf("pods in its domain that its anti-affinity over %s keeps it apart from: %d", r.term.TopologyKey, others),
 		Numbers: plan.Numbers{"others": float64(others)},
 	}
 }
@@ -245,7 +245,7 @@ func keepsApart(r *repulsion, others int) plan.Reason {
 func keptAway(r *repulsion, carriers int) plan.Reason {
 	return plan.Reason{
 		Code:    "KeptAway",
-		Message: fmt.Sprintf("%d pods in its domain have an anti-affinity over %s that keeps it away", carriers, r.term.TopologyKey),
+		Message: fmt.Sprintf("pods in its domain whose anti-affinity over %s keeps it away: %d", r.term.TopologyKey, carriers),
 		Numbers: plan.Numbers{"carriers": float64(carriers)},
 	}
 }
