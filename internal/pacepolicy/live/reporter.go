@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/kubewatch"
 	"evenkeel.dev/evenkeel/internal/pacepolicy"
 )
 
@@ -33,33 +34,27 @@ type PolicyStatuses interface {
 // Reporter writes the status of every policy: how many nodes it selects and holds on, and with which others it
 // conflicts. Only one may work at a time: use leader election.
 type Reporter struct {
-	Policies Lists[*v1alpha1.PacePolicyList]
+	Policies kubewatch.Lists[*v1alpha1.PacePolicyList]
 	Statuses PolicyStatuses
-	Nodes    Lists[*corev1.NodeList]
+	Nodes    kubewatch.Lists[*corev1.NodeList]
 	Log      *slog.Logger
 }
 
 // Run works until ctx ends. Without CRDs it waits for them.
 func (r *Reporter) Run(ctx context.Context) error {
 	changed := make(chan struct{}, 1)
-	signal := func() {
-		select {
-		case changed <- struct{}{}:
-		default:
-		}
-	}
-	policies, err := newWatched("pace policies", r.Policies, &v1alpha1.PacePolicy{}, "", signal)
+	policies, err := kubewatch.New("pace policies", r.Policies, &v1alpha1.PacePolicy{}, kubewatch.Options{Signal: changed})
 	if err != nil {
 		return err
 	}
-	nodes, err := newWatched("nodes", r.Nodes, &corev1.Node{}, "", signal)
+	nodes, err := kubewatch.New("nodes", r.Nodes, &corev1.Node{}, kubewatch.Options{Strip: stripNode, Signal: changed})
 	if err != nil {
 		return err
 	}
 	var running sync.WaitGroup
 	defer running.Wait()
-	running.Go(func() { policies.run(ctx) })
-	running.Go(func() { nodes.run(ctx) })
+	running.Go(func() { policies.Run(ctx) })
+	running.Go(func() { nodes.Run(ctx) })
 	trouble := ""
 	for {
 		select {
@@ -69,9 +64,12 @@ func (r *Reporter) Run(ctx context.Context) error {
 		}
 		trouble = r.say(trouble, policies, nodes)
 		pause := reportEvery
-		if policies.informer.HasSynced() && nodes.informer.HasSynced() && !r.report(ctx, policies, nodes, time.Now()) {
+		if policies.Synced() && nodes.Synced() && !r.report(ctx, policies.Objects(), nodes.Objects(), time.Now()) {
 			pause = retryAfter
-			signal()
+			select { // look again after it, whatever happens
+			case changed <- struct{}{}:
+			default:
+			}
 		}
 		select {
 		case <-ctx.Done():
@@ -81,10 +79,13 @@ func (r *Reporter) Run(ctx context.Context) error {
 	}
 }
 
-// say logs trouble with the watches once, and its end.
-func (r *Reporter) say(before string, all ...*watched) string {
+// watching is a cache that may be old.
+type watching interface{ Problem() (error, bool) }
+
+// say logs trouble with the watches once, and returns it.
+func (r *Reporter) say(before string, all ...watching) string {
 	for _, w := range all {
-		err, absent := w.problem()
+		err, absent := w.Problem()
 		switch {
 		case err == nil:
 			continue
@@ -100,13 +101,13 @@ func (r *Reporter) say(before string, all ...*watched) string {
 }
 
 // report brings every status up to date and says whether all could be written.
-func (r *Reporter) report(ctx context.Context, policies, nodes *watched, now time.Time) bool {
+func (r *Reporter) report(ctx context.Context, policies []*v1alpha1.PacePolicy, nodes []*corev1.Node, now time.Time) bool {
 	var all []pacepolicy.Node
-	for _, n := range objects[*corev1.Node](nodes) {
+	for _, n := range nodes {
 		all = append(all, pacepolicy.Node{Name: n.Name, Labels: n.Labels})
 	}
 	var list []v1alpha1.PacePolicy
-	for _, p := range objects[*v1alpha1.PacePolicy](policies) {
+	for _, p := range policies {
 		list = append(list, *p)
 	}
 	slices.SortFunc(list, func(a, b v1alpha1.PacePolicy) int { return cmp.Compare(a.Name, b.Name) })
@@ -138,9 +139,8 @@ func (r *Reporter) write(ctx context.Context, p *v1alpha1.PacePolicy, status v1a
 }
 
 // stripNode leaves a node's name and labels.
-func stripNode(object any) any {
+func stripNode(object any) {
 	if node, ok := object.(*corev1.Node); ok {
-		node.Spec, node.Status = corev1.NodeSpec{}, corev1.NodeStatus{}
+		node.Annotations, node.Spec, node.Status = nil, corev1.NodeSpec{}, corev1.NodeStatus{}
 	}
-	return object
 }

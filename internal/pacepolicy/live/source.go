@@ -9,13 +9,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"evenkeel.dev/evenkeel/api/v1alpha1"
+	"evenkeel.dev/evenkeel/internal/kubewatch"
 	"evenkeel.dev/evenkeel/internal/pacepolicy"
 )
 
 // Source watches the policies and one node's labels.
 type Source struct {
-	Policies Lists[*v1alpha1.PacePolicyList]
-	Nodes    Lists[*corev1.NodeList]
+	Policies kubewatch.Lists[*v1alpha1.PacePolicyList]
+	Nodes    kubewatch.Lists[*corev1.NodeList]
 	Node     string
 }
 
@@ -37,24 +38,19 @@ type Finding struct {
 // API server; after one, and after CRDs were installed, it may take a minute until it looks again.
 func (s Source) Run(ctx context.Context, tell func(Finding)) error {
 	changed := make(chan struct{}, 1)
-	signal := func() {
-		select {
-		case changed <- struct{}{}:
-		default:
-		}
-	}
-	policies, err := newWatched("pace policies", s.Policies, &v1alpha1.PacePolicy{}, "", signal)
+	policies, err := kubewatch.New("pace policies", s.Policies, &v1alpha1.PacePolicy{}, kubewatch.Options{Signal: changed})
 	if err != nil {
 		return err
 	}
-	node, err := newWatched("node "+s.Node, s.Nodes, &corev1.Node{}, "metadata.name="+s.Node, signal)
+	node, err := kubewatch.New("node "+s.Node, s.Nodes, &corev1.Node{},
+		kubewatch.Options{Fields: "metadata.name=" + s.Node, Strip: stripNode, Signal: changed})
 	if err != nil {
 		return err
 	}
 	var running sync.WaitGroup
 	defer running.Wait()
-	running.Go(func() { policies.run(ctx) })
-	running.Go(func() { node.run(ctx) })
+	running.Go(func() { policies.Run(ctx) })
+	running.Go(func() { node.Run(ctx) })
 	var last *Finding
 	for {
 		select {
@@ -70,23 +66,23 @@ func (s Source) Run(ctx context.Context, tell func(Finding)) error {
 }
 
 // find reports what is known now, and false while there is nothing to say yet.
-func (s Source) find(policies, node *watched) (Finding, bool) {
-	err, absent := policies.problem()
+func (s Source) find(policies *kubewatch.Cache[*v1alpha1.PacePolicy], node *kubewatch.Cache[*corev1.Node]) (Finding, bool) {
+	err, absent := policies.Problem()
 	if absent {
 		return Finding{Known: true, Absent: true}, true
 	}
-	if nodeErr, _ := node.problem(); err == nil {
+	if nodeErr, _ := node.Problem(); err == nil {
 		err = nodeErr
 	}
-	if !policies.informer.HasSynced() || !node.informer.HasSynced() {
+	if !policies.Synced() || !node.Synced() {
 		return Finding{Err: err}, err != nil
 	}
-	nodes := objects[*corev1.Node](node)
+	nodes := node.Objects()
 	if len(nodes) == 0 {
 		return Finding{Err: fmt.Errorf("node %s does not exist, so no policy can be chosen by its labels", s.Node)}, true
 	}
 	var list []v1alpha1.PacePolicy
-	for _, p := range objects[*v1alpha1.PacePolicy](policies) {
+	for _, p := range policies.Objects() {
 		list = append(list, *p)
 	}
 	choice := pacepolicy.Choose(list, nodes[0].Labels)
