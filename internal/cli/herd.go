@@ -47,7 +47,7 @@ Other work on the machine slows both runs down. The figures mean most when there
 	flags.IntVar(&f.Pods, "pods", 20, "start `N` pods at once")
 	flags.DurationVar(&f.Work, "work", 2*time.Second, "CPU `TIME` that a pod needs to get ready")
 	flags.StringVar(&f.Limit, "limit", herd.LimitAuto, "pods starting at once in the paced run: `N`, auto (the agent's default) or adaptive")
-	flags.DurationVar(&f.PluginTime, "plugin-time", 200*time.Millisecond, "`TIME` of the network plugin for one pod, half of it CPU time")
+	flags.DurationVar(&f.PluginTime, "plugin-time", 100*time.Millisecond, "`TIME` of the network plugin for one pod, half of it CPU time")
 	flags.DurationVar(&f.Attempt, "attempt", 0, "longest `TIME` that one ADD waits before it is told to try again later; default: the agent's")
 	flags.DurationVar(&f.Retry, "retry", 10*time.Second, "pause of the kubelet before it tries again, `TIME` to half as much more")
 	flags.DurationVar(&f.StartupProbe, "startup-probe", 0, "kill and restart a container that is not ready `TIME` after its start; default: never")

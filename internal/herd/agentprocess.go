@@ -16,6 +16,7 @@ import (
 
 	"evenkeel.dev/evenkeel/internal/agent"
 	"evenkeel.dev/evenkeel/internal/agentconfig"
+	"evenkeel.dev/evenkeel/internal/cni"
 )
 
 const (
@@ -23,7 +24,7 @@ const (
 	agentGrace = 5 * time.Second
 	// agentPatience is how long it may take to be ready, and to end.
 	agentPatience = 60 * time.Second
-	agentPoll     = 100 * time.Millisecond
+	agentPoll     = 250 * time.Millisecond
 )
 
 // agentProcess is a running node agent, with its stand-in in the plugin's place.
@@ -127,7 +128,7 @@ func (a *agentProcess) awaitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, agentPatience)
 	defer cancel()
 	for {
-		status, err := a.status(ctx)
+		status, err := a.statusOnceInstalled(ctx)
 		if err == nil && status.Ready && time.Since(status.Started) > agentGrace {
 			a.limit = status.Queue.Limit
 			return nil
@@ -143,6 +144,15 @@ func (a *agentProcess) awaitReady(ctx context.Context) error {
 		case <-time.After(agentPoll):
 		}
 	}
+}
+
+// statusOnceInstalled does not ask before the stand-ins' settings are there, which are written last: answering means reading
+// all files, and Windows moves no file that somebody reads.
+func (a *agentProcess) statusOnceInstalled(ctx context.Context) (agent.Status, error) {
+	if _, err := os.Stat(filepath.Join(a.node.binDir(), cni.OriginalDir, "gate", "settings")); err != nil {
+		return agent.Status{}, fmt.Errorf("the stand-in is not installed: %w", err)
+	}
+	return a.status(ctx)
 }
 
 // status asks the agent as the command evenkeel-agent status does.

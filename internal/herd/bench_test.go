@@ -20,7 +20,7 @@ func BenchmarkHerdWithTheAdaptiveLimit(b *testing.B) { benchmarkHerd(b, LimitAda
 func benchmarkHerd(b *testing.B, limit string) {
 	for b.Loop() {
 		o := options(b)
-		o.Pods, o.Work, o.PluginTime, o.Limit, o.Attempt = 20, 2*time.Second, 200*time.Millisecond, limit, 0
+		o.Pods, o.Work, o.PluginTime, o.Limit, o.Attempt = 20, 2*time.Second, 100*time.Millisecond, limit, 0
 		o.Retry, o.Heartbeat, o.Timeout = 10*time.Second, 250*time.Millisecond, 10*time.Minute
 		r, err := Start(b.Context(), o)
 		if err != nil {
