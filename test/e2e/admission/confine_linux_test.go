@@ -47,7 +47,7 @@ func TestAgentMayOnlyTakeTheBootstrapTaintOfItsOwnNodeAway(t *testing.T) {
 	other, _ := agent(t, cluster, "kube-system", agentAccount, "foreign")
 	unbound := cluster.ClientFor(t, "kube-system", agentAccount)
 	harness.Await(t, time.Minute, "the confinement acts", func(ctx context.Context) error {
-		return refused(patchNode(ctx, client, "own", types.MergePatchType, `{"metadata":{"labels":{"x":"y"}}}`), "labels")
+		return refused(patchNode(ctx, client, "own", types.MergePatchType, `{"metadata":{"labels":{"x":"y"}}}`), "an agent may only take")
 	})
 
 	own := node(t, cluster, "own")
@@ -100,7 +100,7 @@ func TestAgentMayOnlyTakeTheBootstrapTaintOfItsOwnNodeAway(t *testing.T) {
 		}
 	}
 
-	// Others are not concerned: the administrator, and the controllers of the control plane, whose taints the nodes had at first.
+	// Others are not concerned.
 	must(t, patchNode(t.Context(), cluster.Client, "own", types.MergePatchType, `{"metadata":{"labels":{"x":"y"}}}`))
 }
 
