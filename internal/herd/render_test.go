@@ -16,7 +16,9 @@ import (
 
 // sample is a report of three pods, one of which was refused, and one never got ready unpaced.
 func sample() Report {
-	run := func(name string, limit int, pods []Pod, beats ...Beat) Run { return summarize(name, limit, pods, beats) }
+	run := func(name string, limit int, pods []Pod, beats ...Beat) Run {
+		return summarize(name, limit, pods, beats)
+	}
 	unpaced := run(Unpaced, 0, []Pod{
 		{Name: "herd-1", Adds: 1, Ready: new(Seconds(9.5)), Spans: []Span{{Plugin, 0, 0.6}, {Starting, 0.6, 9.5}, {Ready, 9.5, 20}}},
 		{Name: "herd-3", Adds: 1, Ready: new(Seconds(10)), Spans: []Span{{Plugin, 0, 0.7}, {Starting, 0.7, 10}, {Ready, 10, 20}}},
@@ -79,7 +81,7 @@ func TestPageNeedsNothingElse(t *testing.T) {
 		}
 	}
 	for _, p := range sample().Paced.Pods {
-		if !regexp.MustCompile(`<title>` + p.Name + `: .*ready after`).MatchString(text) && p.Spans[len(p.Spans)-1].Phase == Ready {
+		if !regexp.MustCompile(`<title>`+p.Name+`: .*ready after`).MatchString(text) && p.Spans[len(p.Spans)-1].Phase == Ready {
 			t.Errorf("the page does not tell of pod %s", p.Name)
 		}
 	}
