@@ -47,8 +47,10 @@ type Agent struct {
 	started   time.Time
 	listening atomic.Bool
 
+	settings settings
+
 	mu      sync.Mutex
-	current agentconfig.Config // the options' Config, or what was reloaded since
+	current agentconfig.Config // in force: the options' Config, or what was taken over since
 }
 
 // Serve runs an agent until ctx ends. An error means that it cannot work with
@@ -64,6 +66,7 @@ func Serve(parent context.Context, o Options) error {
 		return fmt.Errorf("metrics: %w", err)
 	}
 	a := &Agent{options: o, log: o.Log, metrics: m, started: time.Now(), current: o.Config}
+	a.settings.file = o.Config
 
 	// 2. The queue and its owner.
 	pods, events, stopEvents, err := a.outside()
@@ -94,9 +97,10 @@ func Serve(parent context.Context, o Options) error {
 	start(func(ctx context.Context) error { return a.serve(ctx, registry) })
 	start(func(ctx context.Context) error { return a.serveTCP(ctx, registry) })
 	start(func(ctx context.Context) error {
-		watchConfig(ctx, o.ConfigFile, runtime.GOOS, a.reconfigure, func(err error) { a.trouble("config", err) })
+		watchConfig(ctx, o.ConfigFile, runtime.GOOS, a.reload, func(err error) { a.trouble("config", err) })
 		return nil
 	})
+	start(a.followAPI)
 	if a.keeper != nil {
 		start(func(ctx context.Context) error { a.keeper.Run(ctx); return nil })
 	}

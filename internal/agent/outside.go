@@ -43,6 +43,14 @@ func (a *Agent) outside() (source.Source, eventSink, func(), error) {
 }
 
 func newClient(kubeconfig string) (kubernetes.Interface, error) {
+	conf, err := newConfig(kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	return kubernetes.NewForConfig(conf)
+}
+
+func newConfig(kubeconfig string) (*rest.Config, error) {
 	var conf *rest.Config
 	var err error
 	if kubeconfig != "" {
@@ -54,7 +62,7 @@ func newClient(kubeconfig string) (kubernetes.Interface, error) {
 		return nil, fmt.Errorf("connect to the API server (give --kubeconfig outside a pod): %w", err)
 	}
 	conf.UserAgent = "evenkeel-agent/" + version()
-	return kubernetes.NewForConfig(conf)
+	return conf, nil
 }
 
 // standInSettings is what stand-ins should go by while there is no agent.

@@ -12,13 +12,11 @@ import (
 	"evenkeel.dev/evenkeel/internal/cni"
 )
 
-// reconfigure takes over a new configuration file: nobody who waits or starts
-// notices but by the new limits. What only a restart can change stays as it is
-// and is named in the status.
-func (a *Agent) reconfigure(c agentconfig.Config) {
-	old := a.config()
-	kept := a.options.keepFlags(c)
-	a.trouble("restart", needRestart(old, kept))
+// takeOver puts a configuration in force: nobody who waits or starts notices but
+// by the new limits. What only a restart can change stays as it is and is named
+// in the status.
+func (a *Agent) takeOver(kept agentconfig.Config) {
+	a.trouble("restart", needRestart(a.config(), kept))
 	setLevel(a.options.Level, kept.Log.Level)
 	a.loop.do(func(now time.Time) {
 		out, err := a.loop.queue.SetConfig(now, kept.Pace)
@@ -36,7 +34,6 @@ func (a *Agent) reconfigure(c agentconfig.Config) {
 	if a.keeper != nil {
 		a.keeper.tellStandIns()
 	}
-	a.log.Info("configuration reloaded", "file", a.options.ConfigFile)
 }
 
 func (a *Agent) config() agentconfig.Config {

@@ -18,6 +18,8 @@ type Status struct {
 	Ready      bool       `json:"ready"`
 	Conditions Conditions `json:"conditions"`
 	Pods       PodsStatus `json:"pods"`
+	// Policy is the PacePolicy in force, without a name for the file alone.
+	Policy PolicyStatus `json:"policy"`
 	// Queue is who starts and who waits.
 	Queue pace.Snapshot `json:"queue"`
 	// Connections of executables, waiting or running.
@@ -39,6 +41,12 @@ type Conditions struct {
 
 func (c Conditions) ready() bool { return c.Installed && c.Tested && c.Listening && c.Synced }
 
+// PolicyStatus is where the limits in force come from.
+type PolicyStatus struct {
+	Name       string `json:"name,omitempty"`
+	Generation int64  `json:"generation,omitempty"`
+}
+
 // PodsStatus is where the agent's knowledge of pods comes from.
 type PodsStatus struct {
 	Source string `json:"source"` // "kubernetes" or a folder
@@ -54,6 +62,8 @@ func (a *Agent) status(files bool) (Status, bool) {
 		Pods:       PodsStatus{Source: a.options.sourceName()},
 		Problems:   a.problems.list(),
 	}
+	p := a.policyInForce()
+	s.Policy = PolicyStatus{Name: p.Name, Generation: p.Generation}
 	alive := a.loop.ask(func(time.Time) {
 		s.Queue = a.loop.queue.Snapshot()
 		s.Connections = len(a.loop.sessions)
