@@ -68,14 +68,20 @@ func restartAPIServer(t *testing.T, cluster *harness.Cluster) {
 	again := exec.Command(args[0], args[1:]...)
 	again.Stdout, again.Stderr = log, log
 	must(t, again.Start())
-	go func() { _ = again.Wait() }()
+	ended := make(chan error, 1)
+	go func() { ended <- again.Wait() }()
 	must(t, os.WriteFile(pidFile, []byte(strconv.Itoa(again.Process.Pid)), 0o644))
 	t.Cleanup(func() {
 		if data, _ := os.ReadFile(log.Name()); t.Failed() {
 			t.Logf("the API server's log ends with\n%s", data[max(0, len(data)-2000):])
 		}
 	})
-	harness.Await(t, time.Minute, "the API server is ready again", func(ctx context.Context) error {
+	harness.Await(t, 3*time.Minute, "the API server is ready again", func(ctx context.Context) error {
+		select {
+		case err := <-ended:
+			t.Fatalf("the API server ended: %v", err)
+		default:
+		}
 		return cluster.Client.CoreV1().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
 	})
 }
