@@ -49,7 +49,7 @@ vet: ## go vet for Linux and Windows
 	GOOS=windows go vet $(UNIT)
 
 lint: ## golangci-lint, for Linux and Windows
-	@dir=$$(tools/build.sh); $$dir/golangci-lint run ./... && GOOS=windows $$dir/golangci-lint run ./cmd/... ./internal/... ./test/cniexe/...
+	@dir=$$(tools/build.sh); $$dir/golangci-lint run --allow-parallel-runners ./... && GOOS=windows $$dir/golangci-lint run --allow-parallel-runners ./cmd/... ./internal/... ./test/cniexe/...
 
 e2e: ## end to end on a real control plane with fake nodes, and on a real kubelet with containerd (root, Linux)
 	@test/controlplane/build.sh >/dev/null; test/node/build.sh >/dev/null
