@@ -32,8 +32,8 @@ func newHerdCommand(streams Streams) *cobra.Command {
 how the node's heartbeat fared meanwhile.
 
 The pods are processes that work and then are ready. The CNI plugin, the stand-in that is installed over it, the agent and the socket
-between them are the real ones, in a temporary folder; kubelet and container runtime are modelled. Nothing outside the folder is touched, no
-rights are needed, and no process or file is left behind, also after Ctrl-C. See docs/herd.md.
+between them are the real ones, in a temporary folder; kubelet and container runtime are modelled. Nothing outside the folder is touched,
+and no process or file is left behind, also after Ctrl-C. It needs no rights on Linux; on Windows the agent's pipe wants an administrator. See docs/herd.md.
 
 Other work on the machine slows both runs down. The figures mean most when there is none.`,
 		Example: `  evenkeel herd

@@ -27,8 +27,10 @@ func sample() Report {
 	paced := run(Paced, 2, []Pod{
 		{Name: "herd-1", Adds: 1, Ready: new(Seconds(3.2)), Spans: []Span{{Waiting, 0, 0.1}, {Plugin, 0.1, 0.4}, {Starting, 0.4, 3.2}, {Ready, 3.2, 9.8}}},
 		{Name: "herd-2", Adds: 1, Ready: new(Seconds(6.2)), Spans: []Span{{Waiting, 0, 3.3}, {Plugin, 3.3, 3.6}, {Starting, 3.6, 6.2}, {Ready, 6.2, 9.8}}},
-		{Name: "herd-3", Adds: 2, Refused: 1, Ready: new(Seconds(9.8)),
-			Spans: []Span{{Waiting, 0, 2}, {Away, 2, 5}, {Waiting, 5, 6.3}, {Plugin, 6.3, 6.6}, {Starting, 6.6, 9.8}}},
+		{
+			Name: "herd-3", Adds: 2, Refused: 1, Ready: new(Seconds(9.8)),
+			Spans: []Span{{Waiting, 0, 2}, {Away, 2, 5}, {Waiting, 5, 6.3}, {Plugin, 6.3, 6.6}, {Starting, 6.6, 9.8}},
+		},
 	}, Beat{0, 0.06}, Beat{1, 0.055}, Beat{2, 0.08})
 	return Report{
 		Kind: ReportKind, Machine: Machine{OS: "linux", Arch: "amd64", Cores: 2, Busy: 40},
