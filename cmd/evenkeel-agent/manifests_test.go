@@ -87,7 +87,10 @@ func checkDaemonSet(t *testing.T, ds *appsv1.DaemonSet, goos string) {
 // checkRole asserts the least that the agent needs and nothing more.
 func checkRole(t *testing.T, role *rbacv1.ClusterRole) {
 	t.Helper()
-	allowed := map[string]string{"pods": "get list watch", "events": "create patch"}
+	allowed := map[string]string{
+		"pods": "get list watch", "events": "create patch", "nodes": "get list watch",
+		"pacepolicies": "get list watch", "nodepaces": "get create", "nodepaces/status": "patch",
+	}
 	for _, rule := range role.Rules {
 		for _, resource := range rule.Resources {
 			if got := strings.Join(rule.Verbs, " "); got != allowed[resource] {
