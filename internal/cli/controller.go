@@ -16,7 +16,8 @@ import (
 )
 
 const controllerHelp = `Controller takes the bootstrap taint away from nodes whose agent has not done so within a grace time, and says so in an
-Event on the node, so that a broken agent never strands a node. It is optional. Of its replicas the one with the lease acts.
+Event on the node, so that a broken agent never strands a node. It also writes the status of every PacePolicy: how many nodes it
+selects and holds on, and which others it conflicts with. It is optional. Of its replicas the one with the lease acts.
 
 Exit status: 0 told to stop; 1 no cluster, leader lease lost; 2 bad usage.`
 
@@ -32,7 +33,7 @@ func newControllerCommand(streams Streams) *cobra.Command {
 	flags := controllerFlags{taint: admission.Default()}
 	cmd := &cobra.Command{
 		Use:   "controller",
-		Short: "Take the bootstrap taint away where the agent does not",
+		Short: "Take the bootstrap taint away where the agent does not, and report on PacePolicies",
 		Long:  controllerHelp,
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -61,7 +62,11 @@ func (f *controllerFlags) run(ctx context.Context, streams Streams) error {
 		return err
 	}
 	b := &backstop.Backstop{Client: client.Read, Taint: f.taint, Grace: f.grace, Log: log}
-	err = f.election.Lead(ctx, client.Read, log, b.Run)
+	reporter, err := newPolicyReporter(client, log)
+	if err != nil {
+		return err
+	}
+	err = f.election.Lead(ctx, client.Read, log, together(b.Run, reporter.Run))
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		return nil
 	}
