@@ -30,8 +30,10 @@ func anAgent(node string, ready corev1.ConditionStatus) *corev1.Pod {
 }
 
 func aPace(node string, ready metav1.ConditionStatus, waitingSince *metav1.Time) *v1alpha1.NodePace {
-	s := v1alpha1.NodePaceStatus{Limit: 3, Starting: 2, WaitingSince: waitingSince,
-		Conditions: []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: ready}}}
+	s := v1alpha1.NodePaceStatus{
+		Limit: 3, Starting: 2, WaitingSince: waitingSince,
+		Conditions: []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: ready}},
+	}
 	if waitingSince != nil {
 		s.Waiting = 17
 		s.Policy = "windows"

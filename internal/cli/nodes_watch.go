@@ -16,31 +16,16 @@ import (
 // watchEvery is the least time between two looks at what changed.
 const watchEvery = time.Second
 
-// watch calls show with all rows after each change, until ctx ends or show fails. What may be out of date, and why, it
-// says once.
+// watch calls show with all rows after each change, until ctx ends or show fails.
 func (v *nodesView) watch(ctx context.Context, problems io.Writer, show func([]nodeRow, time.Time) error) error {
 	changed := make(chan struct{}, 1)
-	core := v.client.Read.CoreV1()
-	nodes, err := kubewatch.New("nodes", core.Nodes(), &corev1.Node{},
-		kubewatch.Options{Labels: v.flags.selector, Strip: slim, Signal: changed})
-	if err != nil {
-		return err
-	}
-	pods, err := kubewatch.New("pods", core.Pods(""), &corev1.Pod{}, kubewatch.Options{Strip: slim, Signal: changed})
-	if err != nil {
-		return err
-	}
-	paces, err := kubewatch.New("nodepaces", v.paces, &v1alpha1.NodePace{}, kubewatch.Options{Signal: changed})
+	caches, err := v.caches(changed)
 	if err != nil {
 		return err
 	}
 	ctx, stop := context.WithCancel(ctx)
-	var running sync.WaitGroup
-	defer running.Wait()
+	defer caches.run(ctx)()
 	defer stop()
-	running.Go(func() { nodes.Run(ctx) })
-	running.Go(func() { pods.Run(ctx) })
-	running.Go(func() { paces.Run(ctx) })
 	said := map[string]bool{}
 	for {
 		select {
@@ -48,16 +33,10 @@ func (v *nodesView) watch(ctx context.Context, problems io.Writer, show func([]n
 			return ctx.Err()
 		case <-changed:
 		}
-		for _, watching := range []interface{ Problem() (error, bool) }{nodes, pods, paces} {
-			if err, absent := watching.Problem(); err != nil && !absent && !said[err.Error()] {
-				said[err.Error()] = true
-				fmt.Fprintf(problems, "note: %v\n", err)
-			}
-		}
-		_, absent := paces.Problem()
-		if nodes.Synced() && pods.Synced() && (paces.Synced() || absent) {
+		caches.complain(problems, said)
+		if world, ok := caches.world(); ok {
+			world.taint = v.flags.taint
 			now := time.Now()
-			world := nodeWorld{taint: v.flags.taint, nodes: nodes.Objects(), pods: pods.Objects(), paces: paces.Objects()}
 			if err := show(world.rows(now), now); err != nil {
 				return err
 			}
@@ -68,6 +47,54 @@ func (v *nodesView) watch(ctx context.Context, problems io.Writer, show func([]n
 		case <-time.After(watchEvery):
 		}
 	}
+}
+
+// nodeCaches hold what rows are made of.
+type nodeCaches struct {
+	nodes *kubewatch.Cache[*corev1.Node]
+	pods  *kubewatch.Cache[*corev1.Pod]
+	paces *kubewatch.Cache[*v1alpha1.NodePace]
+}
+
+func (v *nodesView) caches(changed chan struct{}) (c nodeCaches, err error) {
+	core := v.client.Read.CoreV1()
+	c.nodes, err = kubewatch.New("nodes", core.Nodes(), &corev1.Node{},
+		kubewatch.Options{Labels: v.flags.selector, Strip: slim, Signal: changed})
+	if err != nil {
+		return c, err
+	}
+	c.pods, err = kubewatch.New("pods", core.Pods(""), &corev1.Pod{}, kubewatch.Options{Strip: slim, Signal: changed})
+	if err != nil {
+		return c, err
+	}
+	c.paces, err = kubewatch.New("nodepaces", v.paces, &v1alpha1.NodePace{}, kubewatch.Options{Signal: changed})
+	return c, err
+}
+
+// run watches until ctx ends; the function that it returns waits for that.
+func (c nodeCaches) run(ctx context.Context) (wait func()) {
+	var running sync.WaitGroup
+	running.Go(func() { c.nodes.Run(ctx) })
+	running.Go(func() { c.pods.Run(ctx) })
+	running.Go(func() { c.paces.Run(ctx) })
+	return running.Wait
+}
+
+// complain says once what may be out of date, and why. That NodePace is not installed was said before.
+func (c nodeCaches) complain(w io.Writer, said map[string]bool) {
+	for _, watching := range []interface{ Problem() (error, bool) }{c.nodes, c.pods, c.paces} {
+		if err, absent := watching.Problem(); err != nil && !absent && !said[err.Error()] {
+			said[err.Error()] = true
+			fmt.Fprintf(w, "note: %v\n", err)
+		}
+	}
+}
+
+// world is what the caches hold, and false until they have been filled.
+func (c nodeCaches) world() (nodeWorld, bool) {
+	_, absent := c.paces.Problem()
+	ok := c.nodes.Synced() && c.pods.Synced() && (c.paces.Synced() || absent)
+	return nodeWorld{nodes: c.nodes.Objects(), pods: c.pods.Objects(), paces: c.paces.Objects()}, ok
 }
 
 // slim drops what no row shows.

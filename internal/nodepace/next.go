@@ -2,6 +2,7 @@ package nodepace
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -56,12 +57,12 @@ func Next(before v1alpha1.NodePaceStatus, o Observation, now time.Time) v1alpha1
 		Agent:            o.Agent,
 	}
 	if before.Limit != 0 && before.Limit != status.Limit {
-		status.LimitChange = &v1alpha1.LimitChange{Time: metav1.NewTime(now), From: before.Limit, To: status.Limit,
-			Reason: whyChanged(before, status)}
+		status.LimitChange = &v1alpha1.LimitChange{
+			Time: metav1.NewTime(now), From: before.Limit, To: status.Limit,
+			Reason: whyChanged(before, status),
+		}
 	}
-	for _, c := range before.Conditions {
-		status.Conditions = append(status.Conditions, c)
-	}
+	status.Conditions = slices.Clone(before.Conditions)
 	for _, c := range conditions(o) {
 		c.LastTransitionTime = metav1.NewTime(now)
 		meta.SetStatusCondition(&status.Conditions, c)

@@ -108,8 +108,10 @@ func (m *merger) duration(path string, into *pace.Duration, from v1alpha1.Durati
 	}
 	d, err := time.ParseDuration(string(from))
 	if err != nil {
-		m.problems = append(m.problems, pace.Problem{Path: path, Value: fmt.Sprintf("%q", from),
-			Want: "a duration such as 90s, 5m or 1h30m"})
+		m.problems = append(m.problems, pace.Problem{
+			Path: path, Value: fmt.Sprintf("%q", from),
+			Want: "a duration such as 90s, 5m or 1h30m",
+		})
 		return
 	}
 	*into = pace.Duration(d)

@@ -98,22 +98,30 @@ func (s Standing) Status(p *v1alpha1.PacePolicy, now time.Time) v1alpha1.PacePol
 
 func (s Standing) matches() metav1.Condition {
 	if s.Selected == 0 {
-		return metav1.Condition{Type: v1alpha1.ConditionMatchesNodes, Status: metav1.ConditionFalse,
-			Reason: v1alpha1.ReasonNoNodeSelected, Message: "no node has labels that spec.nodeSelector selects"}
+		return metav1.Condition{
+			Type: v1alpha1.ConditionMatchesNodes, Status: metav1.ConditionFalse,
+			Reason: v1alpha1.ReasonNoNodeSelected, Message: "no node has labels that spec.nodeSelector selects",
+		}
 	}
-	return metav1.Condition{Type: v1alpha1.ConditionMatchesNodes, Status: metav1.ConditionTrue,
-		Reason: v1alpha1.ReasonNodesSelected, Message: fmt.Sprintf("selects %s and holds on %d", count(s.Selected, "node"), s.Held)}
+	return metav1.Condition{
+		Type: v1alpha1.ConditionMatchesNodes, Status: metav1.ConditionTrue,
+		Reason: v1alpha1.ReasonNodesSelected, Message: fmt.Sprintf("selects %s and holds on %d", count(s.Selected, "node"), s.Held),
+	}
 }
 
 func (s Standing) conflicting(p *v1alpha1.PacePolicy) metav1.Condition {
 	if s.Contested == 0 {
-		return metav1.Condition{Type: v1alpha1.ConditionConflicting, Status: metav1.ConditionFalse,
-			Reason: v1alpha1.ReasonNoRival, Message: "no other policy of its priority decides on the same nodes"}
+		return metav1.Condition{
+			Type: v1alpha1.ConditionConflicting, Status: metav1.ConditionFalse,
+			Reason: v1alpha1.ReasonNoRival, Message: "no other policy of its priority decides on the same nodes",
+		}
 	}
-	return metav1.Condition{Type: v1alpha1.ConditionConflicting, Status: metav1.ConditionTrue,
+	return metav1.Condition{
+		Type: v1alpha1.ConditionConflicting, Status: metav1.ConditionTrue,
 		Reason: v1alpha1.ReasonEqualPriority,
 		Message: fmt.Sprintf("priority %d is also that of %s, on %s, such as %s; the first by name holds there: change a priority or a selector",
-			p.Spec.Priority, naming(s.Rivals), count(s.Contested, "node"), s.Example)}
+			p.Spec.Priority, naming(s.Rivals), count(s.Contested, "node"), s.Example),
+	}
 }
 
 // naming lists a few of the names: a condition's message is read by people.

@@ -78,8 +78,10 @@ func (l *lists[L]) send(say func(*watch.RaceFreeFakeWatcher)) {
 func policy(name string, priority int32, generation int64, pool string) *v1alpha1.PacePolicy {
 	return &v1alpha1.PacePolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: name, UID: "u-" + "1", Generation: generation, ResourceVersion: "1"},
-		Spec: v1alpha1.PacePolicySpec{Priority: priority,
-			NodeSelector: &v1alpha1.NodeSelector{MatchLabels: map[string]v1alpha1.LabelValue{"pool": v1alpha1.LabelValue(pool)}}},
+		Spec: v1alpha1.PacePolicySpec{
+			Priority:     priority,
+			NodeSelector: &v1alpha1.NodeSelector{MatchLabels: map[string]v1alpha1.LabelValue{"pool": v1alpha1.LabelValue(pool)}},
+		},
 	}
 }
 

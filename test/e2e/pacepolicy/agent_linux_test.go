@@ -39,8 +39,10 @@ func startAgent(t *testing.T, cluster *harness.Cluster, node, config string) *ag
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	a := &agent{cluster: cluster, node: node, config: filepath.Join(dir, "config.yaml"),
-		socket: filepath.Join(dir, "run", "agent.sock"), log: filepath.Join(dir, "log")}
+	a := &agent{
+		cluster: cluster, node: node, config: filepath.Join(dir, "config.yaml"),
+		socket: filepath.Join(dir, "run", "agent.sock"), log: filepath.Join(dir, "log"),
+	}
 	a.configure(t, config)
 	log, err := os.Create(a.log)
 	if err != nil {
@@ -113,8 +115,10 @@ func (a *agent) add(t *testing.T, name string) *start {
 	}
 	t.Cleanup(func() { conn.Close() })
 	s := &start{Client: paceapi.NewClient(conn), answered: make(chan paceapi.Message, 1)}
-	err = s.Request(paceapi.Request{UID: "uid-" + name, Namespace: "shop", Name: name, Container: "sandbox-" + name,
-		IfName: "eth0", Remaining: paceapi.Millis(2 * time.Minute)})
+	err = s.Request(paceapi.Request{
+		UID: "uid-" + name, Namespace: "shop", Name: name, Container: "sandbox-" + name,
+		IfName: "eth0", Remaining: paceapi.Millis(2 * time.Minute),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
