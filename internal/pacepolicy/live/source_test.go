@@ -52,6 +52,13 @@ func (l *lists[L]) Watch(context.Context, metav1.ListOptions) (watch.Interface, 
 	return w, nil
 }
 
+// hold makes the server hold what list returns.
+func (l *lists[L]) hold(list func() L) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.list = list
+}
+
 // fail makes every call fail, and ends the watches as a server that goes away does; nil ends that.
 func (l *lists[L]) fail(err error) {
 	l.mu.Lock()
@@ -149,6 +156,10 @@ func (w *world) expect(t *testing.T, want ...string) {
 	w.found = nil
 }
 
+func one() *v1alpha1.PacePolicyList {
+	return &v1alpha1.PacePolicyList{Items: []v1alpha1.PacePolicy{*policy("p", 0, 1, "a")}}
+}
+
 func nothing(*testing.T, *world) {}
 
 func TestTellsWhichPolicyHoldsAndEachChange(t *testing.T) {
@@ -186,9 +197,7 @@ func TestWithoutTheCRDsTheFileHoldsUntilTheyAreInstalled(t *testing.T) {
 	absent := apierrors.NewGenericServerResponse(404, "list", schema.GroupResource{}, "", "", 0, false)
 	watching(t, func(_ *testing.T, w *world) { w.policies.fail(absent) }, func(t *testing.T, w *world) {
 		w.expect(t, "absent")
-		w.policies.list = func() *v1alpha1.PacePolicyList {
-			return &v1alpha1.PacePolicyList{Items: []v1alpha1.PacePolicy{*policy("p", 0, 1, "a")}}
-		}
+		w.policies.hold(one)
 		w.policies.fail(nil)
 		w.expect(t, "p/1")
 		w.policies.fail(absent) // uninstalled under our eyes
@@ -197,10 +206,7 @@ func TestWithoutTheCRDsTheFileHoldsUntilTheyAreInstalled(t *testing.T) {
 }
 
 func TestAnOutageKeepsWhatIsKnown(t *testing.T) {
-	watching(t, nothing, func(t *testing.T, w *world) {
-		w.policies.list = func() *v1alpha1.PacePolicyList {
-			return &v1alpha1.PacePolicyList{Items: []v1alpha1.PacePolicy{*policy("p", 0, 1, "a")}}
-		}
+	watching(t, func(_ *testing.T, w *world) { w.policies.hold(one) }, func(t *testing.T, w *world) {
 		w.expect(t, "p/1")
 		w.policies.fail(errors.New("no route to host"))
 		w.expect(t, "p/1 (watch pace policies: no route to host)")
