@@ -156,3 +156,30 @@ func TestRefusalReasonsAreWrittenForPeople(t *testing.T) {
 		t.Fatal(got)
 	}
 }
+
+func TestWhatIsDecidedIsCounted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, limit(1)).settled()
+	w.add("a").granted().done(1)
+	w.add("b").granted()
+	w.add("c", func(r *paceapi.Request) { r.Remaining = paceapi.Millis(time.Second) }).refused()
+	text := w.get("/metrics")
+	for _, line := range []string{
+		`evenkeel_pace_grants_total{reason="FreeSlot"} 2`,
+		`evenkeel_pace_refusals_total{reason="Deadline"} 1`,
+		`evenkeel_pace_releases_total{reason="PluginFailed"} 1`,
+		`evenkeel_pace_plugin_failures_total 1`,
+		`evenkeel_pace_wait_seconds_count 2`,
+		`evenkeel_pace_plugin_seconds_bucket{le="300"} 1`,
+		`evenkeel_pace_starting_pods 1`,
+		`evenkeel_pace_limit_pods 1`,
+		`evenkeel_pace_ready 1`,
+	} {
+		if !strings.Contains(text, "\n"+line+"\n") {
+			t.Errorf("no %s in:\n%s", line, text)
+		}
+	}
+	if w.get("/healthz") != "ok\n" || w.get("/readyz") != "ok\n" {
+		t.Error("not healthy")
+	}
+}

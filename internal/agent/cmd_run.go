@@ -49,8 +49,11 @@ func (o Options) keepFlags(c agentconfig.Config) agentconfig.Config {
 		flag string
 		into *string
 	}{
-		{o.flags.binDir, &c.Install.BinDir}, {o.flags.plugin, &c.Install.Plugin}, {o.flags.executable, &c.Install.Executable},
-		{o.flags.socket, &c.Socket}, {o.flags.listen, &c.Listen},
+		{o.flags.binDir, &c.Install.BinDir},
+		{o.flags.plugin, &c.Install.Plugin},
+		{o.flags.executable, &c.Install.Executable},
+		{o.flags.socket, &c.Socket},
+		{o.flags.listen, &c.Listen},
 	} {
 		if f.flag != "" {
 			*f.into = f.flag

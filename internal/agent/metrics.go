@@ -49,10 +49,13 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 		plugin:      histogram("plugin_seconds", "How long the original plugin took for an ADD."),
 		held:        histogram("slot_seconds", "How long a pod held its start slot."),
 		pluginFailures: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "evenkeel_pace_plugin_failures_total", Help: "ADDs in which the original plugin failed."}),
+			Name: "evenkeel_pace_plugin_failures_total", Help: "ADDs in which the original plugin failed.",
+		}),
 	}
-	for _, c := range []prometheus.Collector{m.waiting, m.present, m.starting, m.lockHolders, m.limit, m.ready, m.installed,
-		m.trouble, m.grants, m.refusals, m.releases, m.adoptions, m.wait, m.plugin, m.held, m.pluginFailures} {
+	for _, c := range []prometheus.Collector{
+		m.waiting, m.present, m.starting, m.lockHolders, m.limit, m.ready, m.installed,
+		m.trouble, m.grants, m.refusals, m.releases, m.adoptions, m.wait, m.plugin, m.held, m.pluginFailures,
+	} {
 		if err := reg.Register(c); err != nil {
 			return nil, err
 		}

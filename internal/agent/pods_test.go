@@ -32,7 +32,8 @@ func pod(name string, change ...func(*corev1.Pod)) *corev1.Pod {
 func sandboxed(at time.Time) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
-			Type: corev1.PodReadyToStartContainers, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(at)})
+			Type: corev1.PodReadyToStartContainers, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(at),
+		})
 	}
 }
 
@@ -41,10 +42,13 @@ func running(id string, at time.Time) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		yes := true
 		p.Status.Phase = corev1.PodRunning
-		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "app", ContainerID: id, Ready: true, Started: &yes,
-			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(at)}}}}
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{
+			Name: "app", ContainerID: id, Ready: true, Started: &yes,
+			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(at)}},
+		}}
 		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
-			Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(at)})
+			Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(at),
+		})
 	}
 }
 
@@ -154,8 +158,10 @@ func TestWhileThePluginIsReplacedNobodyIsLetThroughAndAfterwardsNoHerd(t *testin
 		t.Fatal(reason)
 	}
 	w.pod(cns(func(p *corev1.Pod) {
-		p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "cni-installer",
-			State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{FinishedAt: metav1.Now()}}}}
+		p.Status.InitContainerStatuses = []corev1.ContainerStatus{{
+			Name:  "cni-installer",
+			State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{FinishedAt: metav1.Now()}},
+		}}
 	}))
 	w.eventually("maintenance ends", func() bool { return !w.status().Queue.Maintenance })
 	w.add("b").waits()

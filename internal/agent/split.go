@@ -24,8 +24,8 @@ func split(ctx context.Context, l net.Listener) (conversations, http net.Listene
 	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
 	go func() {
 		defer stop()
-		defer lines.Close()
-		defer other.Close()
+		defer lines.end()
+		defer other.end()
 		for {
 			conn, err := l.Accept()
 			if errors.Is(err, net.ErrClosed) || ctx.Err() != nil {
@@ -126,9 +126,11 @@ func (b *branch) Accept() (net.Conn, error) {
 
 // Close implements net.Listener.
 func (b *branch) Close() error {
-	b.once.Do(func() { close(b.done) })
+	b.end()
 	return nil
 }
+
+func (b *branch) end() { b.once.Do(func() { close(b.done) }) }
 
 // Addr implements net.Listener.
 func (b *branch) Addr() net.Addr { return b.addr }

@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -108,6 +110,21 @@ func (w *world) status() Status {
 	return s
 }
 
+// get gives what the agent serves at a path of its socket.
+func (w *world) get(path string) string {
+	w.t.Helper()
+	client := http.Client{Transport: &http.Transport{
+		DisableKeepAlives: true,
+		DialContext:       func(context.Context, string, string) (net.Conn, error) { return w.dial(), nil },
+	}}
+	resp, err := client.Get("http://agent" + path)
+	w.must(err)
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	w.must(err)
+	return string(text)
+}
+
 func (w *world) eventually(what string, ok func() bool) {
 	w.t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
@@ -136,8 +153,10 @@ type start struct {
 // add asks for a pod's start.
 func (w *world) add(name string, change ...func(*paceapi.Request)) *start {
 	w.t.Helper()
-	r := paceapi.Request{UID: "uid-" + name, Namespace: "shop", Name: name, Container: "sandbox-" + name, IfName: "eth0",
-		Remaining: paceapi.Millis(time.Minute)}
+	r := paceapi.Request{
+		UID: "uid-" + name, Namespace: "shop", Name: name, Container: "sandbox-" + name, IfName: "eth0",
+		Remaining: paceapi.Millis(time.Minute),
+	}
 	for _, c := range change {
 		c(&r)
 	}

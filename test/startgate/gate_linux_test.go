@@ -173,7 +173,7 @@ func (g *gate) dump() {
 }
 
 func config(limit int, attempt string) string {
-	return fmt.Sprintf("pace: {limits: {maxConcurrent: %d}, attempt: %s}\npods: {startedWhen: Ready}\n", limit, attempt)
+	return fmt.Sprintf("pace: {limits: {maxConcurrent: %d}, attempt: %s, maxWait: 10s}\npods: {startedWhen: Ready}\n", limit, attempt)
 }
 
 func TestTwentyPodsStartThreeAtATimeAndDeletionsDoNotWait(t *testing.T) {
@@ -215,11 +215,24 @@ func TestAHerdThatLastsManyDeadlinesLosesNobody(t *testing.T) {
 			g.cluster.AwaitReady(t, namespace, "app=web", 12)
 			g.ready()
 			w.stop()
+			g.wantEvent(namespace, "HeldLong")
 			if !c.unpaced {
 				w.wantAtMost(t, 2)
 			}
 		})
 	}
+}
+
+// wantEvent wants an Event of the agent's on some pod of the namespace.
+func (g *gate) wantEvent(namespace, reason string) {
+	g.t.Helper()
+	harness.Await(g.t, 30*time.Second, "an event "+reason, func(context.Context) error {
+		events, err := g.cluster.Client.CoreV1().Events(namespace).List(g.t.Context(), metav1.ListOptions{FieldSelector: "reason=" + reason})
+		if err == nil && !slices.ContainsFunc(events.Items, func(e corev1.Event) bool { return e.Source.Component == "evenkeel-agent" }) {
+			err = fmt.Errorf("%d events, none of the agent's", len(events.Items))
+		}
+		return err
+	})
 }
 
 // upgradePlugin replaces the plugin's file by another version, as an installer
