@@ -217,7 +217,7 @@ func TestAnOutageKeepsWhatIsKnown(t *testing.T) {
 
 func TestAnAPIThatWasNeverReachedSaysNothingOfThePolicy(t *testing.T) {
 	down := errors.New("no route to host")
-	watching(t, func(_ *testing.T, w *world) { w.policies.fail(down); w.nodes.fail(down) }, func(t *testing.T, w *world) {
+	watching(t, func(_ *testing.T, w *world) { w.policies.fail(down) }, func(t *testing.T, w *world) {
 		w.expect(t, "unknown (watch pace policies: no route to host)")
 	})
 }
