@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,8 +20,10 @@ import (
 	"evenkeel.dev/evenkeel/internal/pace"
 )
 
-// store is an API server's share in one NodePace.
+// store is an API server's share in one NodePace. Whoever touches it, or what is observed, holds its lock; the test does
+// but for the time of later.
 type store struct {
+	mu     sync.Mutex
 	absent bool // the CRD is not installed
 	down   error
 	object *v1alpha1.NodePace
@@ -32,6 +35,8 @@ func (s *store) missing() error {
 }
 
 func (s *store) Get(context.Context, string, metav1.GetOptions) (*v1alpha1.NodePace, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	switch {
 	case s.down != nil:
 		return nil, s.down
@@ -42,6 +47,8 @@ func (s *store) Get(context.Context, string, metav1.GetOptions) (*v1alpha1.NodeP
 }
 
 func (s *store) Create(_ context.Context, n *v1alpha1.NodePace, _ metav1.CreateOptions) (*v1alpha1.NodePace, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.absent {
 		return nil, s.missing()
 	}
@@ -51,6 +58,8 @@ func (s *store) Create(_ context.Context, n *v1alpha1.NodePace, _ metav1.CreateO
 }
 
 func (s *store) Patch(_ context.Context, name string, _ types.PatchType, patch []byte, _ metav1.PatchOptions, sub ...string) (*v1alpha1.NodePace, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	switch {
 	case s.down != nil:
 		return nil, s.down
@@ -76,8 +85,14 @@ func published(t *testing.T, s *store, observe func() nodepace.Observation, duri
 		p := &nodepace.Publisher{
 			Store: s, Node: "node",
 			NodeUID: func(context.Context) (types.UID, error) { return "uid", nil },
-			Observe: func() (nodepace.Observation, bool) { return observe(), true },
+			Observe: func() (nodepace.Observation, bool) {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				return observe(), true
+			},
 			Trouble: func(err error) {
+				s.mu.Lock()
+				defer s.mu.Unlock()
 				if err != nil {
 					troubles = append(troubles, err.Error())
 				}
@@ -85,16 +100,20 @@ func published(t *testing.T, s *store, observe func() nodepace.Observation, duri
 		}
 		done := make(chan struct{})
 		go func() { p.Run(ctx); close(done) }()
+		s.mu.Lock()
 		during(&troubles)
+		s.mu.Unlock()
 		cancel()
 		<-done
 	})
 }
 
 // later lets the bubble's time pass.
-func later(d time.Duration) {
+func (s *store) later(d time.Duration) {
+	s.mu.Unlock()
 	time.Sleep(d)
 	synctest.Wait()
+	s.mu.Lock()
 }
 
 func TestWritesAtMostOncePerFewSecondsAndOnlyOnChange(t *testing.T) {
@@ -108,7 +127,7 @@ func TestWritesAtMostOncePerFewSecondsAndOnlyOnChange(t *testing.T) {
 		return o
 	}
 	published(t, s, observe, func(*[]string) {
-		later(time.Hour)
+		s.later(time.Hour)
 		if len(s.writes) != 1 {
 			t.Errorf("%d writes in an idle hour, want the first alone", len(s.writes))
 		}
@@ -116,12 +135,12 @@ func TestWritesAtMostOncePerFewSecondsAndOnlyOnChange(t *testing.T) {
 			t.Errorf("owner: %v", owner)
 		}
 		busy = true
-		later(time.Minute)
+		s.later(time.Minute)
 		busy = false
 		if n := len(s.writes); n < 10 || n > 14 {
 			t.Errorf("%d writes in a busy minute after an idle hour, want one in %s", n-1, nodepace.WriteEvery)
 		}
-		later(time.Minute)
+		s.later(time.Minute)
 		if got, want := s.object.Status.Starting, int32(len(o.Queue.Holding)); got != want {
 			t.Errorf("the last figure is not written: %d, want %d", got, want)
 		}
@@ -131,7 +150,7 @@ func TestWritesAtMostOncePerFewSecondsAndOnlyOnChange(t *testing.T) {
 func TestAnAPIWithoutTheCRDIsAskedSeldomAndAnsweredOnceItIsInstalled(t *testing.T) {
 	s := &store{absent: true}
 	published(t, s, well, func(troubles *[]string) {
-		later(10 * time.Minute)
+		s.later(10 * time.Minute)
 		if n := len(*troubles); n < 8 || n > 11 {
 			t.Errorf("asked %d times in ten minutes, want about once a minute", n)
 		}
@@ -139,7 +158,7 @@ func TestAnAPIWithoutTheCRDIsAskedSeldomAndAnsweredOnceItIsInstalled(t *testing.
 			t.Error(diff)
 		}
 		s.absent = false
-		later(2 * time.Minute)
+		s.later(2 * time.Minute)
 		if s.object == nil || s.object.Status.Limit != 4 {
 			t.Errorf("not written after the CRD was installed: %+v", s.object)
 		}
@@ -150,21 +169,21 @@ func TestADeletedNodePaceComesBackAndAnOutageIsWaitedFor(t *testing.T) {
 	s := &store{}
 	o := well()
 	published(t, s, func() nodepace.Observation { return o }, func(troubles *[]string) {
-		later(10 * time.Second)
+		s.later(10 * time.Second)
 		s.object = nil // with its Node, which registers again
 		o.Queue.Limit = 3
-		later(10 * time.Second)
+		s.later(10 * time.Second)
 		if s.object == nil || s.object.Status.Limit != 3 {
 			t.Errorf("did not come back: %+v", s.object)
 		}
 		s.down = errors.New("no route to host")
 		o.Queue.Limit = 2
-		later(time.Minute)
+		s.later(time.Minute)
 		if len(*troubles) == 0 {
 			t.Error("the outage is not told")
 		}
 		s.down = nil
-		later(time.Minute)
+		s.later(time.Minute)
 		if s.object.Status.Limit != 2 || s.object.Status.LimitChange.From != 3 {
 			t.Errorf("after the outage: %+v", s.object.Status)
 		}
@@ -176,7 +195,7 @@ func TestARestartedAgentGoesOnFromWhatWasWritten(t *testing.T) {
 	began := nodepace.Next(v1alpha1.NodePaceStatus{}, well(), time.Date(1999, 12, 31, 0, 0, 0, 0, time.UTC))
 	s.object = &v1alpha1.NodePace{Status: began}
 	published(t, s, well, func(*[]string) {
-		later(10 * time.Second)
+		s.later(10 * time.Second)
 		if diff := cmp.Diff(began.Conditions, s.object.Status.Conditions); diff != "" {
 			t.Errorf("conditions that did not change have new times: %s", diff)
 		}
