@@ -43,9 +43,12 @@ type world struct {
 	client *fake.Clientset
 }
 
-func story(t *testing.T, nodes []runtime.Object, tell func(*world)) {
+func story(t *testing.T, nodes []runtime.Object, tell func(*world), reactors ...clienttesting.ReactionFunc) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{t, fake.NewClientset(nodes...)}
+		for _, react := range reactors {
+			w.client.PrependReactor("patch", "nodes", react)
+		}
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		b := &Backstop{Client: w.client, Taint: admission.Default(), Grace: grace, Log: slog.New(slog.DiscardHandler)}
@@ -166,12 +169,12 @@ func TestAnotherNodeOfTheSameNameStartsAnew(t *testing.T) {
 
 func TestRefusalsAreTriedAgain(t *testing.T) {
 	epoch := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+	refusals := 3
+	refuse := func(clienttesting.Action) (bool, runtime.Object, error) {
+		refusals--
+		return refusals >= 0, nil, apierrors.NewConflict(corev1.Resource("nodes"), "n", nil)
+	}
 	story(t, []runtime.Object{node("n", epoch, ours())}, func(w *world) {
-		refusals := 3
-		w.client.PrependReactor("patch", "nodes", func(clienttesting.Action) (bool, runtime.Object, error) {
-			refusals--
-			return refusals >= 0, nil, apierrors.NewConflict(corev1.Resource("nodes"), "n", nil)
-		})
 		w.wait(grace)
 		w.expect("n", agent)
 		w.wait(time.Minute)
@@ -179,7 +182,7 @@ func TestRefusalsAreTriedAgain(t *testing.T) {
 		if len(w.events()) != 1 {
 			t.Errorf("%d Events", len(w.events()))
 		}
-	})
+	}, refuse)
 }
 
 func patches(client *fake.Clientset) int {

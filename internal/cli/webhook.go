@@ -82,8 +82,10 @@ func (f *webhookFlags) validate() error {
 		flag      string
 		value, at time.Duration
 	}{
-		{"certificate-life", f.life.Certificate, 5 * time.Second}, {"check-interval", f.every, 10 * time.Millisecond},
-		{"settle", f.life.Settle, 0}, {"drain", f.drain, 0},
+		{"certificate-life", f.life.Certificate, 5 * time.Second},
+		{"check-interval", f.every, 10 * time.Millisecond},
+		{"settle", f.life.Settle, 0},
+		{"drain", f.drain, 0},
 	} {
 		if d.value < d.at {
 			problems = append(problems, fmt.Errorf("--%s %s: want at least %s", d.flag, d.value, d.at))

@@ -29,11 +29,12 @@ func newAuthority(now time.Time, life time.Duration) (pair, error) {
 	return sign(template, nil)
 }
 
-// issue makes a serving certificate for the hosts, DNS names and IP addresses. It does not outlive the authority.
-func (ca pair) issue(hosts []string, now time.Time, life time.Duration) (pair, error) {
+// issue makes a serving certificate for the hosts, DNS names and IP addresses. The pair is
+// the authority, which the certificate does not outlive.
+func (p pair) issue(hosts []string, now time.Time, life time.Duration) (pair, error) {
 	template := template("evenkeel-webhook", now, life)
-	if template.NotAfter.After(ca.cert.NotAfter) {
-		template.NotAfter = ca.cert.NotAfter
+	if template.NotAfter.After(p.cert.NotAfter) {
+		template.NotAfter = p.cert.NotAfter
 	}
 	template.KeyUsage = x509.KeyUsageDigitalSignature
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
@@ -44,7 +45,7 @@ func (ca pair) issue(hosts []string, now time.Time, life time.Duration) (pair, e
 			template.DNSNames = append(template.DNSNames, host)
 		}
 	}
-	return sign(template, &ca)
+	return sign(template, &p)
 }
 
 // template begins the life a little before now, for clocks that are behind ours.

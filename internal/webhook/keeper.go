@@ -84,7 +84,7 @@ func (k *Keeper) lookInTime(ctx context.Context) error {
 // look brings everything up to date once.
 func (k *Keeper) look(ctx context.Context, now time.Time) error {
 	// 1. What is there?
-	secret, err := k.Secret.read(ctx)
+	secret, exists, err := k.Secret.read(ctx)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (k *Keeper) look(ctx context.Context, now time.Time) error {
 		return err
 	}
 	if changed {
-		mine, err := k.Secret.write(ctx, secret, keys)
+		mine, err := k.Secret.write(ctx, secret, exists, keys)
 		if err != nil {
 			return err
 		}

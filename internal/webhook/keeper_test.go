@@ -12,13 +12,17 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 
 	"evenkeel.dev/evenkeel/internal/admission"
 )
@@ -111,6 +115,38 @@ func TestBundleThatWasTakenAwayComesBackAndTheRestIsLeftAlone(t *testing.T) {
 	}
 }
 
+// TestKeeperRenewsByItself lets half a year pass in a bubble of fake time, which also holds that nothing goes on after the end. For a day in
+// it the API server refuses everything.
+func TestKeeperRenewsByItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset(configuration())
+		var refusing atomic.Bool
+		client.PrependReactor("*", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return refusing.Load(), nil, errors.New("no")
+		})
+		keeper := newKeeper(client)
+		keeper.Every = 12 * time.Hour
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { keeper.Run(ctx); close(ended) }()
+		certificates := map[string]bool{}
+		for day := range 180 {
+			time.Sleep(24 * time.Hour)
+			refusing.Store(day == 30)
+			if err := keeper.Ready(); err != nil {
+				t.Fatalf("day %d: %v", day, err)
+			}
+			cert, _ := keeper.Certificate(nil)
+			certificates[string(cert.Certificate[0])] = true
+		}
+		if len(certificates) != 3 {
+			t.Errorf("%d certificates of 90 days in 180 days, want one every 60", len(certificates))
+		}
+		stop()
+		<-ended
+	})
+}
+
 func TestWithoutAConfigurationNoneIsMadeAndTheServerIsReady(t *testing.T) {
 	client := fake.NewClientset()
 	keeper := newKeeper(client)
@@ -148,8 +184,14 @@ func TestServerDrainsWhenToldToStop(t *testing.T) {
 		path, body string
 		status     int
 	}{
-		{"/readyz", "", 200}, {"/healthz", "", 200}, {Path, review, 200}, {Path + "?timeout=2s", review, 200},
-		{Path, "{}", 400}, {Path, strings.Repeat("x", admission.MaxBody+10), 413}, {Path, "", 405}, {"/", "", 404},
+		{"/readyz", "", 200},
+		{"/healthz", "", 200},
+		{Path, review, 200},
+		{Path + "?timeout=2s", review, 200},
+		{Path, "{}", 400},
+		{Path, strings.Repeat("x", admission.MaxBody+10), 413},
+		{Path, "", 405},
+		{"/", "", 404},
 	} {
 		if got := status(t, client, url+step.path, step.body); got != step.status {
 			t.Errorf("%s: %d, want %d", step.path, got, step.status)

@@ -53,10 +53,10 @@ func TestServerIsTrustedThroughYearsOfRenewals(t *testing.T) {
 	rare := secret
 	told = [3][]byte{secret.Bundle(), secret.Bundle(), secret.Bundle()}
 	certificates := map[string]bool{}
-	for day := range 3 * 365 {
-		now = now.Add(24 * time.Hour)
+	for day := 0; day < 3*365; day += 2 {
+		now = now.Add(48 * time.Hour)
 		secret = renew(t, secret, now, told[0])
-		if day%3 == 0 { // the other replica was asleep for three days
+		if day%4 == 0 { // the other replica was asleep for four days
 			rare = secret
 		}
 		told = [3][]byte{secret.Bundle(), told[0], told[1]}

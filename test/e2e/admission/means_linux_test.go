@@ -102,8 +102,9 @@ func webhook(t *testing.T, cluster *harness.Cluster, extra ...string) *process {
 func runWebhook(t *testing.T, cluster *harness.Cluster, port int, extra ...string) *process {
 	t.Helper()
 	kubeconfig := cluster.KubeconfigFor(t, "kube-system", "evenkeel-webhook")
-	return run(t, harness.Command(t, "evenkeel"), append([]string{"webhook", "--kubeconfig=" + kubeconfig, "--listen=" + address(port), "--host=127.0.0.1",
-		"--check-interval=1s", "--drain=100ms"}, extra...)...)
+	return run(t, harness.Command(t, "evenkeel"), append([]string{
+		"webhook", "--kubeconfig=" + kubeconfig, "--listen=" + address(port), "--host=127.0.0.1", "--check-interval=1s", "--drain=100ms",
+	}, extra...)...)
 }
 
 // callURL replaces the Service in the webhook configuration, which nothing in a control plane without nodes can reach, by a URL.

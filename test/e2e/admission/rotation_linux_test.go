@@ -139,7 +139,7 @@ func TestWebhookOwnsNothingButTheBundle(t *testing.T) {
 	var owned string
 	for _, entry := range found.ManagedFields {
 		if entry.Manager == "evenkeel-webhook" {
-			owned += string(entry.FieldsV1.Raw)
+			owned += entry.FieldsV1.GetRawString()
 		}
 	}
 	const want = `{"f:webhooks":{"k:{\"name\":\"bootstrap-taint.evenkeel.dev\"}":{".":{},"f:clientConfig":{"f:caBundle":{}},"f:name":{}}}}`
