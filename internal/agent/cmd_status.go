@@ -138,7 +138,7 @@ func (s Status) print(w io.Writer) {
 	q := s.Queue
 	fmt.Fprintf(w, "AGENT\t%s, up %s, ready %s (%d pods known from %s)\n", s.Version,
 		time.Since(s.Started).Round(time.Second), yes(s.Ready), s.Pods.Known, s.Pods.Source)
-	fmt.Fprintf(w, "LIMIT\t%d, by %s%s\n", q.Limit, q.LimitedBy, modes(q))
+	fmt.Fprintf(w, "LIMIT\t%d, by %s%s%s\n", q.Limit, q.LimitedBy, of(s.Policy), modes(q))
 	fmt.Fprintf(w, "STARTING\t%d\n", len(q.Holding)+q.LockHolders)
 	for _, h := range q.Holding {
 		fmt.Fprintf(w, "\t%s/%s\t%s\t%s\n", h.Namespace, h.Name, h.Phase, h.For.Std().Round(time.Second))
@@ -150,6 +150,14 @@ func (s Status) print(w io.Writer) {
 	for n, p := range q.Waiting {
 		fmt.Fprintf(w, "\t%d. %s/%s\t%s\twaited %s\n", n+1, p.Namespace, p.Name, waiterState(p), p.Waited.Std().Round(time.Second))
 	}
+}
+
+// of names the policy, if it is not the file alone that holds.
+func of(p PolicyStatus) string {
+	if p.Name == "" {
+		return ""
+	}
+	return " of PacePolicy " + p.Name
 }
 
 func modes(q pace.Snapshot) string {
