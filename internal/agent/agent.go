@@ -101,6 +101,7 @@ func Serve(parent context.Context, o Options) error {
 		return nil
 	})
 	start(a.followAPI)
+	start(a.removeTaint)
 	if a.keeper != nil {
 		start(func(ctx context.Context) error { a.keeper.Run(ctx); return nil })
 	}

@@ -8,13 +8,14 @@ import (
 
 	"k8s.io/klog/v2"
 
+	"evenkeel.dev/evenkeel/internal/admission"
 	"evenkeel.dev/evenkeel/internal/agentconfig"
 )
 
 // runFlags go before the configuration file.
 type runFlags struct {
 	installFlags
-	node, kubeconfig, source, socket, listen string
+	node, kubeconfig, source, socket, listen, taint string
 }
 
 func cmdRun(ctx context.Context, s Streams, args []string) error {
@@ -27,6 +28,7 @@ func cmdRun(ctx context.Context, s Streams, args []string) error {
 	set.StringVar(&f.source, "source", kubernetesSource, "where pods are known from: kubernetes, or a `DIR` of pod JSON files")
 	set.StringVar(&f.socket, "socket", "", "`PATH` of the unix socket or named pipe to serve")
 	set.StringVar(&f.listen, "listen", "", "`ADDRESS` of health and metrics, or none")
+	set.StringVar(&f.taint, "taint", "", "bootstrap `TAINT` (KEY[=VALUE]:EFFECT) to take off this node once all is ready, or none; default: "+admission.Default().String())
 	if err := parse(set, s, args); err != nil {
 		return err
 	}
