@@ -30,6 +30,7 @@ type Spec struct {
 	AntiAffinity      []Term // required
 	Affinity          []Term // required
 	PreferredAnti     []WeightedTerm
+	PreferredAffinity []WeightedTerm
 	TopologySpread    []SpreadConstraint
 	TerminationPeriod int64 // seconds
 }
@@ -175,6 +176,9 @@ func (c *Converter) newSpec(in *corev1.PodSpec) *Spec {
 	}
 	if a := in.Affinity; a != nil && a.PodAffinity != nil {
 		s.Affinity = terms(a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution)
+		for _, w := range a.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution {
+			s.PreferredAffinity = append(s.PreferredAffinity, WeightedTerm{Term: term(&w.PodAffinityTerm), Weight: w.Weight})
+		}
 	}
 	for i := range in.TopologySpreadConstraints {
 		s.TopologySpread = append(s.TopologySpread, spreadConstraint(&in.TopologySpreadConstraints[i]))

@@ -157,20 +157,28 @@ func clash(a, b cluster.HostPort) bool {
 	return a.Port == b.Port && protocol(a.Protocol) == protocol(b.Protocol) && (a.IP == b.IP || any(a.IP) || any(b.IP))
 }
 
-// volumeElsewhere returns a claim of p whose volume can't be used on n.
+// volumeElsewhere returns a claim of p whose volume can't be used on n. A volume that is not known (its claim or itself can't be
+// listed, or is not in the file) may be tied to the zone that the pod is in, as those of clouds are, and is taken to be.
 func (s *Scheduler) volumeElsewhere(p *cluster.Pod, n *cluster.Node) (string, bool) {
 	for _, name := range p.Claims {
 		claim := s.view.Claims[p.Namespace+"/"+name]
-		if claim == nil || claim.Volume == "" {
-			continue // not known, or still free to be bound where the pod lands
+		if claim != nil && claim.Volume == "" {
+			continue // still free to be bound where the pod lands
 		}
-		volume := s.view.Volumes[claim.Volume]
-		if volume == nil || volume.Nodes == nil {
-			continue
+		var volume *cluster.Volume
+		if claim != nil {
+			volume = s.view.Volumes[claim.Volume]
 		}
-		selector, err := nodeaffinity.NewNodeSelector(volume.Nodes)
-		if err != nil || !selector.Match(n.Object()) {
-			return name, true
+		switch {
+		case volume == nil:
+			if p.Node != nil && p.Node.Labels[corev1.LabelTopologyZone] != n.Labels[corev1.LabelTopologyZone] {
+				return name, true
+			}
+		case volume.Nodes != nil:
+			selector, err := nodeaffinity.NewNodeSelector(volume.Nodes)
+			if err != nil || !selector.Match(n.Object()) {
+				return name, true
+			}
 		}
 	}
 	return "", false

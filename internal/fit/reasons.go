@@ -25,6 +25,10 @@ const (
 	CodeUneven  = "TopologySpread"
 	CodePort    = "HostPort"
 	CodeVolume  = "VolumeNodeAffinity"
+
+	// The scheduler would start it there only if it had to.
+	CodeSoftTaint = "SoftTaint"
+	CodeDrawnBack = "PreferredAffinity"
 )
 
 // obstacle is what keeps a pod off a node, as found: it is put into words only when somebody wants to know. The zero value is none.
@@ -74,6 +78,12 @@ func (o obstacle) reason(v *cluster.View, p *cluster.Pod, n *cluster.Node) plan.
 	case CodePort:
 		say("has host port %d in use", o.have)
 		r.Numbers = plan.Numbers{"port": float64(o.have)}
+	case CodeSoftTaint:
+		say("has %d PreferNoSchedule taints that the pod does not tolerate, its own node %d: the scheduler would put it back", o.have, o.least)
+		r.Numbers = plan.Numbers{"softTaints": float64(o.have), "own": float64(o.least)}
+	case CodeDrawnBack:
+		say("has fewer of the pods that the pod prefers to be near than its own node has: the scheduler would put it back")
+		r.Numbers = plan.Numbers{"weight": float64(o.have), "own": float64(o.most)}
 	case CodeVolume:
 		say("can't use the volume of claim %s", o.key)
 	}
@@ -87,6 +97,7 @@ func fitsNowhere(counts map[string]int) plan.Reason {
 		CodeRepelled: "kept away by its anti-affinity", CodeNoRoom: "without room",
 		CodeApart: "kept away by its anti-affinity", CodeGuarded: "kept away by the anti-affinity of others", CodeLonely: "without a pod it wants to be near",
 		CodeUneven: "where its spread would break", CodePort: "with its host port in use", CodeVolume: "that its volume can't follow to",
+		CodeSoftTaint: "that the scheduler would avoid for a soft taint", CodeDrawnBack: "farther from the pods it prefers to be near",
 	}
 	var parts []string
 	total, numbers := 0, plan.Numbers{}

@@ -1,6 +1,9 @@
 package fit
 
 import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"evenkeel.dev/evenkeel/internal/cluster"
@@ -22,7 +25,9 @@ type Scheduler struct {
 	guarded   map[labelsKey][]*guard
 	carried   map[carrier][]*guard
 	built     bool
-	likely    likely
+	// softTaints tells that some node has a PreferNoSchedule taint.
+	softTaints bool
+	likely     likely
 
 	topologies map[string]*topology
 	inclusions map[inclusionKey]*inclusion
@@ -49,6 +54,7 @@ func NewScheduler(view *cluster.View, nodes []*cluster.Node) *Scheduler {
 		arrived: map[string][]arrival{},
 	}
 	for _, n := range view.Nodes {
+		s.softTaints = s.softTaints || slices.ContainsFunc(n.Taints, func(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectPreferNoSchedule })
 		for _, p := range view.Arrivals(n) {
 			s.arrived[p.Namespace] = append(s.arrived[p.Namespace], arrival{p, n})
 		}
@@ -95,7 +101,7 @@ func (s *Scheduler) NowhereBut(p *cluster.Pod) plan.Reason { return s.nowhereBec
 // constrained reports whether anything beyond placement and room matters to the pod.
 func (s *Scheduler) constrained(p *cluster.Pod) bool {
 	spec := p.Spec
-	if len(spec.AntiAffinity) > 0 || len(spec.Affinity) > 0 || len(spec.HostPorts) > 0 || len(p.Claims) > 0 {
+	if s.softTaints || len(spec.PreferredAffinity) > 0 || len(spec.AntiAffinity) > 0 || len(spec.Affinity) > 0 || len(spec.HostPorts) > 0 || len(p.Claims) > 0 {
 		return true
 	}
 	for i := range spec.TopologySpread {
@@ -136,7 +142,7 @@ func (s *Scheduler) further(p *cluster.Pod, n *cluster.Node) obstacle {
 	if claim, bad := s.volumeElsewhere(p, n); bad {
 		return obstacle{code: CodeVolume, key: claim}
 	}
-	return obstacle{}
+	return s.drawnBack(p, n)
 }
 
 // roomAfter is room for p, counting what it takes now as free if it is on n.

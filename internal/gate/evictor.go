@@ -3,6 +3,7 @@
 package gate
 
 import (
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -103,10 +104,12 @@ func (e *Evictor) check(p *cluster.Pod, protected func(func() plan.Reason) bool)
 	r := &e.rules
 	if value, ok := p.Annotations[cluster.AnnotationEvict]; ok {
 		switch {
-		case !r.Compat && value == "false":
+		case r.Compat:
+			return
+		case meansNo(value):
 			protected(optedOut)
 			return
-		case r.Compat || !p.Deleting:
+		case !isMirror(e, p) && !isDeleting(e, p):
 			return
 		}
 	}
@@ -118,6 +121,15 @@ func (e *Evictor) check(p *cluster.Pod, protected func(func() plan.Reason) bool)
 			return
 		}
 	}
+}
+
+// meansNo reads a value of the evict annotation: whoever writes any of these wants the pod left alone.
+func meansNo(value string) bool {
+	switch strings.ToLower(strings.TrimSpace(value)) {
+	case "false", "no", "off", "never", "0", "f", "n":
+		return true
+	}
+	return false
 }
 
 // PreEviction reports whether the pod passes the pre-eviction filter.

@@ -7,13 +7,14 @@ import (
 	"evenkeel.dev/evenkeel/internal/plan"
 )
 
-// GentleShare is the part of an owner's ready replicas that one cycle may move; one pod may always be moved.
+// GentleShare is the part of an owner's ready replicas that one cycle may move; one pod may be moved in any case, unless others are out already.
 const GentleShare = 0.25
 
-// Gentle keeps a cycle from moving many replicas of one workload at once.
+// Gentle keeps a workload from losing many replicas at once: to one cycle, or to several when replacements are slow to get ready.
 type Gentle struct {
 	view  *cluster.View
 	ready map[ownerKey]int
+	out   map[ownerKey]int // neither ready nor ended, or being deleted
 	moved map[ownerKey]int
 	keys  map[ownerList]ownerKey
 }
@@ -40,11 +41,14 @@ func (g *Gentle) Check(p *cluster.Pod) (plan.Reason, bool) {
 	if g.ready == nil {
 		g.count()
 	}
-	allowed := max(1, int(float64(g.ready[key])*GentleShare))
-	if g.moved[key] < allowed {
+	used := g.moved[key]
+	if p.Ready { // moving one that is not ready takes nothing away
+		used += g.out[key]
+	}
+	if used < max(1, int(float64(g.ready[key])*GentleShare)) {
 		return plan.Reason{}, true
 	}
-	return tooMany(key, g.moved[key], g.ready[key]), false
+	return tooMany(key, g.moved[key], g.out[key], g.ready[key]), false
 }
 
 // Add counts a move.
@@ -70,20 +74,24 @@ func (g *Gentle) key(p *cluster.Pod) (ownerKey, bool) {
 }
 
 func (g *Gentle) count() {
-	g.ready = map[ownerKey]int{}
+	g.ready, g.out = map[ownerKey]int{}, map[ownerKey]int{}
 	for _, p := range g.view.Pods {
-		if p.Ready && !p.Deleting {
-			if key, owned := g.key(p); owned {
-				g.ready[key]++
-			}
+		key, owned := g.key(p)
+		switch {
+		case !owned || p.Terminal():
+		case p.Ready && !p.Deleting:
+			g.ready[key]++
+		default:
+			g.out[key]++
 		}
 	}
 }
 
-func tooMany(key ownerKey, moved, ready int) plan.Reason {
+func tooMany(key ownerKey, moved, out, ready int) plan.Reason {
 	return plan.Reason{
-		Code:    "Gentle",
-		Message: fmt.Sprintf("as many pods of %s %s as one cycle may move are chosen already: %d, with %d ready", key.kind, key.name, moved, ready),
-		Numbers: plan.Numbers{"moved": float64(moved), "ready": float64(ready), "share": GentleShare},
+		Code: "Gentle",
+		Message: fmt.Sprintf("as many pods of %s %s as may be are out: %d chosen to move, %d not ready or leaving, %d ready",
+			key.kind, key.name, moved, out, ready),
+		Numbers: plan.Numbers{"moved": float64(moved), "out": float64(out), "ready": float64(ready), "share": GentleShare},
 	}
 }

@@ -113,7 +113,7 @@ func says(code, message string) func(*Evictor, *cluster.Pod) plan.Reason {
 }
 
 func optedOut() plan.Reason {
-	return plan.Reason{Code: "OptedOut", Message: `its annotation ` + cluster.AnnotationEvict + ` is "false"`}
+	return plan.Reason{Code: "OptedOut", Message: `its annotation ` + cluster.AnnotationEvict + ` says no`}
 }
 
 func noEviction() plan.Reason {
