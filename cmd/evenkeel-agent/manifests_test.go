@@ -88,7 +88,7 @@ func checkDaemonSet(t *testing.T, ds *appsv1.DaemonSet, goos string) {
 func checkRole(t *testing.T, role *rbacv1.ClusterRole) {
 	t.Helper()
 	allowed := map[string]string{
-		"pods": "get list watch", "events": "create patch", "nodes": "get list watch patch",
+		"pods": "get list watch", "events": "create patch", "nodes": "get list watch",
 		"pacepolicies": "get list watch", "nodepaces": "get create", "nodepaces/status": "patch",
 	}
 	granted := map[string][]string{}

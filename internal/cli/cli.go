@@ -89,7 +89,7 @@ func newRoot(streams Streams) *cobra.Command {
   evenkeel herd         see on this machine what pacing does for pods that start all at once`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          cobra.NoArgs,
+		Args:          noArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
@@ -107,6 +107,14 @@ func newRoot(streams Streams) *cobra.Command {
 		newVersionCommand(streams),
 	)
 	return root
+}
+
+// noArgs refuses arguments, as a mistake of usage: what is not a flag is most likely a command that does not exist.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return usageError(fmt.Errorf("unknown command or argument %q\nsee '%s --help'", args[0], cmd.CommandPath()))
 }
 
 // colorful reports whether w is a terminal that wants colour (https://no-color.org).

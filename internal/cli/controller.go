@@ -35,7 +35,7 @@ func newControllerCommand(streams Streams) *cobra.Command {
 		Use:   "controller",
 		Short: "Take the bootstrap taint away where the agent does not, and report on PacePolicies",
 		Long:  controllerHelp,
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if flags.grace < time.Second {
 				return usageError(fmt.Errorf("--grace %s: want at least 1s", flags.grace))

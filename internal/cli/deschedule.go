@@ -47,7 +47,7 @@ func descheduleCommand(streams Streams, name string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   name,
 		Short: "Evict pods that should sit elsewhere, once or at intervals",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err != nil {
 				return err

@@ -40,7 +40,7 @@ Other work on the machine slows both runs down. The figures mean most when there
   evenkeel herd --html herd.html
   evenkeel herd --pods 60 --work 1s --limit adaptive -o json
   evenkeel herd --startup-probe 15s     # what probes make of a herd`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runHerd(cmd.Context(), streams, f) },
 	}
 	flags := cmd.Flags()

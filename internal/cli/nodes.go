@@ -47,7 +47,7 @@ func newNodesCommand(streams Streams) *cobra.Command {
 		Example: `  evenkeel nodes
   evenkeel nodes -l kubernetes.io/os=windows --watch
   evenkeel nodes -o json`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), streams) },
 	}
 	cmd.Flags().StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig file; default: the pod's service account, else kubectl's")

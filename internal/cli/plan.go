@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -43,12 +42,12 @@ Exit status: 0 the plan was made, 1 bad policy or input, no permission, no API, 
 		Example: `  evenkeel plan --snapshot examples/snapshots/node-joined.yaml --policy-config-file examples/policies/even-replicas.yaml
   kubectl get nodes,pods,pdb -A -o json | evenkeel plan --snapshot - --policy-config-file policy.yaml -o json
   evenkeel plan --policy-config-file policy.yaml --why shop/web-7d9c5b8f6-x2k4q`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runPlan(cmd.Context(), streams, f) },
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.snapshots, "snapshot", nil, "snapshot `FILE` or directory, '-' for standard input; may be repeated")
-	flags.StringVar(&f.policyFile, "policy-config-file", "", "DeschedulerPolicy `FILE`; without it: RemoveDuplicates, system-critical and local-storage pods included")
+	flags.StringVar(&f.policyFile, "policy-config-file", "", "DeschedulerPolicy `FILE`, '-' for standard input; without it: RemoveDuplicates, system-critical and local-storage pods included")
 	flags.StringVar(&f.now, "now", "", "`TIME` (RFC 3339) to plan for, instead of when the snapshot was taken")
 	flags.StringVar(&f.compat, "compat", "", "'descheduler': make exactly the moves of the Kubernetes descheduler")
 	flags.StringSliceVar(&f.enable, "enable", nil, engine.ExtrasHelp())
@@ -107,6 +106,9 @@ func (f *planFlags) options() (engine.Options, error) {
 		return o, fmt.Errorf("--enable: %w", err)
 	}
 	o.Extras = extras
+	if f.maxMoves < -1 {
+		return o, fmt.Errorf("--max-moves %d: expected a number of moves, or -1 for any", f.maxMoves)
+	}
 	if f.why != "" {
 		namespace, name, ok := strings.Cut(f.why, "/")
 		if !ok || namespace == "" || name == "" || strings.Contains(name, "/") {
@@ -136,7 +138,7 @@ func loadPolicy(streams Streams, file string) (*policy.Policy, error) {
 		name = "built-in policy"
 	} else {
 		var err error
-		if data, err = os.ReadFile(file); err != nil {
+		if data, err = readPolicyFile(streams.In, file); err != nil {
 			return nil, fmt.Errorf("read the policy: %w", err)
 		}
 	}

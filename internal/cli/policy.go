@@ -20,7 +20,7 @@ func newPolicyCommand(streams Streams) *cobra.Command {
 		Short: "Check and convert policy files",
 		Long: `Policy checks and converts DeschedulerPolicy files. A file is a policy by itself or in a ConfigMap, in Helm values
 (deschedulerPolicy), or among other YAML documents; '-' is standard input. No cluster is needed.`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newPolicyValidateCommand(streams), newPolicyConvertCommand(streams))

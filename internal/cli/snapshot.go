@@ -48,7 +48,7 @@ Kinds that you may not list are left out and noted; nodes and pods are required.
 		Example: `  evenkeel snapshot -o cluster.json.gz
   evenkeel snapshot -o bug-report.json --redact
   kubectl get nodes,pods,pdb -A -o yaml > all.yaml && evenkeel snapshot --from all.yaml -o bug-report.json --redact`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runSnapshot(cmd.Context(), streams, f) },
 	}
 	flags := cmd.Flags()

@@ -43,7 +43,7 @@ func newWebhookCommand(streams Streams) *cobra.Command {
 		Use:   "webhook",
 		Short: "Put the bootstrap taint on new nodes, as an admission webhook",
 		Long:  webhookHelp,
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := flags.validate(); err != nil {
 				return usageError(err)

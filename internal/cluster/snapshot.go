@@ -172,6 +172,9 @@ func (s *Snapshot) addPods(infos []*PodInfo) error {
 			s.podsByUID[info.Owners[j].UID]++
 		}
 	}
+	if len(infos) == 0 && len(s.Nodes) > 0 {
+		s.Notes = append(s.Notes, "there are nodes and no pods: is the file whole?")
+	}
 	for _, name := range sortedKeys(lost) {
 		s.Notes = append(s.Notes, fmt.Sprintf("node %q is not in the snapshot; pods on it that are left alone: %d", name, lost[name]))
 	}

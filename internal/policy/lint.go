@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 // lint warns of what is legal and does nothing, or not what it seems to.
 func lint(f *findings, d *draft) {
 	path := f.src.prefix
+	lintTemplates(f, path, f.src.value)
 	lintLimits(f, path, d.doc)
 	for i, m := range d.doc.MetricsProviders {
 		if m.Source != strategy.KubernetesMetrics && m.Source != strategy.PrometheusMetrics {
@@ -37,6 +39,24 @@ func lint(f *findings, d *draft) {
 		}
 	}
 	lintOpposites(f, path, d.doc)
+}
+
+// lintTemplates warns of values that Helm would render: here they stay as they are, and most likely select nothing.
+func lintTemplates(f *findings, path *field.Path, value any) {
+	switch v := value.(type) {
+	case string:
+		if strings.Contains(v, "{{") {
+			f.warn(path, "%q is a template, which only Helm renders: give the rendered policy", v)
+		}
+	case []any:
+		for i := range v {
+			lintTemplates(f, path.Index(i), v[i])
+		}
+	case map[string]any:
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			lintTemplates(f, path.Child(k), v[k])
+		}
+	}
 }
 
 func lintLimits(f *findings, path *field.Path, doc *Document) {

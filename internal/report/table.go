@@ -6,6 +6,7 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"evenkeel.dev/evenkeel/internal/cluster"
@@ -122,7 +123,7 @@ func (t *table) foot() {
 		fmt.Fprintf(t.w, "%s %s%s\n", t.yellow("Moved without a PodDisruptionBudget:"), strings.Join(list, ", "), more)
 	}
 	for _, n := range s.Notes {
-		fmt.Fprintf(t.w, "%s %s\n", t.yellow("Note:"), n)
+		fmt.Fprintf(t.w, "%s %s\n", t.yellow("Note:"), printable(n))
 	}
 }
 
@@ -148,9 +149,22 @@ func (t *table) story() {
 func (t *table) grid(rows [][]string) {
 	w := tabwriter.NewWriter(t.w, 0, 8, 2, ' ', 0)
 	for _, row := range rows {
+		for i := range row {
+			row[i] = printable(row[i])
+		}
 		fmt.Fprintln(w, "  "+strings.Join(row, "\t"))
 	}
 	_ = w.Flush() // the buffer below keeps the error
+}
+
+// printable takes out what a terminal would obey, which names in a file may hold.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return '�'
+		}
+		return r
+	}, s)
 }
 
 // Count is "1 move", "2 moves".

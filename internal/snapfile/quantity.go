@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -71,10 +72,18 @@ func (p *parser) parse(name corev1.ResourceName, q quantity) (resource.Quantity,
 		}
 		p.known[q] = v
 	}
-	if v.Sign() > 0 && (v.Value() == 0 || (name == corev1.ResourceCPU && v.MilliValue() == 0)) {
-		return resource.Quantity{}, errTooLarge // both are rounded up: zero can only mean that it does not fit
+	if limit := largest(name); v.Cmp(limit) > 0 {
+		return resource.Quantity{}, errTooLarge
 	}
 	return v, nil
+}
+
+// largest is the most of a resource that an amount can hold.
+func largest(name corev1.ResourceName) resource.Quantity {
+	if name == corev1.ResourceCPU {
+		return *resource.NewMilliQuantity(math.MaxInt64, resource.DecimalSI)
+	}
+	return *resource.NewQuantity(math.MaxInt64, resource.DecimalSI)
 }
 
 func parseQuantity(q quantity) (resource.Quantity, error) {
