@@ -85,7 +85,6 @@ func newRoot(streams Streams) *cobra.Command {
   evenkeel deschedule   move it: takes the flags and policy files of the Kubernetes descheduler
   evenkeel snapshot     save what a plan is made from to a file
   evenkeel policy       check and convert policy files
-  evenkeel nodes        each node's start queue
   evenkeel webhook      taint new nodes until their agent is ready
   evenkeel controller   take that taint away where no agent does
   evenkeel nodes        each node's queue of starting pods

@@ -15,7 +15,7 @@ import (
 )
 
 // pollEvery is how often a folder is looked at.
-const pollEvery = 250 * time.Millisecond
+const pollEvery = 100 * time.Millisecond
 
 // Dir reads a pod from every file NAME.json of Folder, again whenever it changes;
 // removing the file deletes the pod. Writers should rename complete files into
