@@ -70,9 +70,9 @@ fuzz: ## every fuzz test for FUZZTIME each
 	    echo "fuzz $$n ($$(dirname $$f))"; go test -run '^$$' -fuzz "^$$n$$" -fuzztime $(FUZZTIME) ./$$(dirname $$f); done; done
 
 release: ## cross-build all commands into dist/, stripped and reproducible
-	@rm -rf dist; for t in linux/amd64 linux/arm64 windows/amd64; do \
+	@rm -rf dist; cmd/evenkeel-cni/resource.sh $(VERSION); trap 'rm -f cmd/evenkeel-cni/*.syso' EXIT; for t in linux/amd64 linux/arm64 windows/amd64; do \
 	  echo "dist/$${t/\//-}"; export GOOS=$${t%/*} GOARCH=$${t#*/}; $(GOBUILD) -o dist/$${t/\//-}/ $(COMMANDS); done
-	@cd dist && find . -type f | LC_ALL=C sort | xargs sha256sum >SHA256SUMS && cat SHA256SUMS
+	@cd dist && find * -type f | LC_ALL=C sort | xargs sha256sum | tee /dev/stderr >SHA256SUMS
 
 clean: ## remove what the targets above left in the tree (built test components stay in the cache)
 	rm -rf bin dist; go clean -testcache
