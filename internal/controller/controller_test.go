@@ -60,6 +60,7 @@ func (w *world) Phase(string, time.Duration) {}
 func (w *world) Strategy(profile, strategy string, _ time.Duration) {
 	w.results = append(w.results, profile+"/"+strategy)
 }
+
 func (w *world) Cycle(_ time.Duration, _ time.Time, err error) {
 	w.results = append(w.results, map[bool]string{true: "cycle ok", false: "cycle failed"}[err == nil])
 }
