@@ -17,7 +17,7 @@ func TestHerdRefusesWhatMakesNoSenseBeforeItStartsAnything(t *testing.T) {
 		"-o yaml":                        `--output "yaml": want table or json`,
 		"--heartbeat 1ms":                "--heartbeat 1ms: want 50ms to 1m0s",
 		"--attempt 3m":                   "--attempt 3m0s: want 1s to 2m0s",
-		"--wrk 1s":                      "unknown flag: --wrok",
+		"--wrk 1s":                       "unknown flag: --wrk",
 		"now":                            "unknown command",
 		"--html no-such-folder/herd.htm": "no-such-folder",
 		"--keep no-such-folder/new":      "no-such-folder",
