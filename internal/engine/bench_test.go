@@ -12,6 +12,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/cluster"
 	"evenkeel.dev/evenkeel/internal/engine"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/strategy"
 	"evenkeel.dev/evenkeel/internal/testkit/gen"
 )
 
@@ -110,4 +111,14 @@ func cpuTime(b *testing.B) time.Duration {
 		b.Fatal(err)
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+func atPoint(point string, names []string) []string {
+	var out []string
+	for _, n := range names {
+		if p, ok := strategy.LookupPlugin(n); ok && string(p.Point) == point {
+			out = append(out, n)
+		}
+	}
+	return out
 }

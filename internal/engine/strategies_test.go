@@ -3,8 +3,6 @@ package engine_test
 import (
 	"maps"
 	"slices"
-
-	"evenkeel.dev/evenkeel/internal/strategy"
 )
 
 // benchStrategies are the strategies with the arguments that the peer's figures were measured with.
@@ -24,13 +22,3 @@ func benchStrategies() map[string]string {
 }
 
 func sortedNames(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
-
-func atPoint(point string, names []string) []string {
-	var out []string
-	for _, n := range names {
-		if p, ok := strategy.LookupPlugin(n); ok && string(p.Point) == point {
-			out = append(out, n)
-		}
-	}
-	return out
-}
