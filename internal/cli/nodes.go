@@ -97,8 +97,13 @@ type nodesView struct {
 	paces  *paceobjects.Paces
 }
 
+// listTimeout is how long an API server that says nothing is listened to.
+const listTimeout = time.Minute
+
 // list reads everything once. The notice says what is left out, and why.
 func (v *nodesView) list(ctx context.Context, now time.Time) ([]nodeRow, string, error) {
+	ctx, cancel := context.WithTimeout(ctx, listTimeout)
+	defer cancel()
 	core := v.client.Read.CoreV1()
 	cached := metav1.ListOptions{ResourceVersion: "0"}
 	nodes, err := core.Nodes().List(ctx, metav1.ListOptions{LabelSelector: v.flags.selector})
