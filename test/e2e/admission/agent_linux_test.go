@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -29,21 +30,15 @@ func TestTheAgentTakesItsTaintAwayWhenItIsReady(t *testing.T) {
 	}
 	pod := pendingPod(t, cluster, host)
 
-	dir, err := os.MkdirTemp("", "ek") // short: it holds a unix socket
-	must(t, err)
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	config := filepath.Join(dir, "config.yaml")
-	must(t, os.WriteFile(config, []byte("install: {enabled: false}\n"), 0o600))
 	_, bound := agent(t, cluster, "kube-system", "evenkeel-agent-windows", host)
-	run(t, harness.Command(t, "evenkeel-agent"), "run", "--config", config, "--node-name", host, "--kubeconfig", kubeconfigOf(t, bound),
-		"--socket", filepath.Join(dir, "run", "agent.sock"), "--listen", "none")
+	runAgent(t, host, kubeconfigOf(t, bound))
 	awaitRunning(t, cluster, pod)
 
 	// Somebody puts it on again: it goes again, and the other taint stays.
 	other := corev1.Taint{Key: "other", Effect: corev1.TaintEffectPreferNoSchedule}
 	found := node(t, cluster, host)
 	found.Spec.Taints = append(found.Spec.Taints, other, corev1.Taint{Key: admission.DefaultKey, Effect: corev1.TaintEffectNoSchedule})
-	_, err = cluster.Client.CoreV1().Nodes().Update(t.Context(), found, metav1.UpdateOptions{})
+	_, err := cluster.Client.CoreV1().Nodes().Update(t.Context(), found, metav1.UpdateOptions{})
 	must(t, err)
 	harness.Await(t, time.Minute, "the taint is gone again", func(context.Context) error {
 		now := node(t, cluster, host)
@@ -58,6 +53,42 @@ func TestTheAgentTakesItsTaintAwayWhenItIsReady(t *testing.T) {
 		t.Fatalf("the other taint is gone, too: %v", now.Spec.Taints)
 		return nil
 	})
+}
+
+// TestAnAgentWithoutPermissionSaysSoAndGoesOn: its token is bound to no pod, so the confining policy refuses it for ever.
+func TestAnAgentWithoutPermissionSaysSoAndGoesOn(t *testing.T) {
+	cluster := harness.ControlPlane(t)
+	policy(t, cluster)
+	cluster.Kubectl(t, "apply", "-f", "deploy/kustomize/agent-windows/rbac.yaml", "-n", "kube-system")
+	const host = "win-refused"
+	register(t, cluster, windowsNode(host))
+	p := runAgent(t, host, cluster.KubeconfigFor(t, "kube-system", "evenkeel-agent-windows"))
+	harness.Await(t, 2*time.Minute, "the refusal is told", func(context.Context) error {
+		if said := p.log.String(); !strings.Contains(said, "remove the bootstrap taint") {
+			return fmt.Errorf("the agent said:\n%s", said)
+		}
+		return nil
+	})
+	select {
+	case err := <-p.ended:
+		t.Fatalf("the agent ended: %v", err)
+	default:
+	}
+	if found := node(t, cluster, host); ours(found) != 1 {
+		t.Errorf("taints %v, want ours still", found.Spec.Taints)
+	}
+}
+
+// runAgent runs the real agent for a node; it installs nothing here.
+func runAgent(t *testing.T, host, kubeconfig string) *process {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "ek") // short: it holds a unix socket
+	must(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	config := filepath.Join(dir, "config.yaml")
+	must(t, os.WriteFile(config, []byte("install: {enabled: false}\n"), 0o600))
+	return run(t, harness.Command(t, "evenkeel-agent"), "run", "--config", config, "--node-name", host, "--kubeconfig", kubeconfig,
+		"--socket", filepath.Join(dir, "run", "agent.sock"), "--listen", "none")
 }
 
 // kubeconfigOf writes a connection to a file.
