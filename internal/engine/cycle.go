@@ -86,7 +86,8 @@ func (c *cycle) run(p *profile, point strategy.Point) {
 		k := &keeper{cycle: c, profile: p, strategy: u.name, count: &c.plan.Summary.ByStrategy[u.count]}
 		cycle := &strategy.Cycle{
 			Gatekeeper: k, View: c.view, Nodes: c.nodes, NotReady: c.notReady, Now: c.view.TakenAt, Compat: c.opts.Compat,
-			ByWorkload: c.opts.Extras.WorkloadReplicas && !c.opts.Compat,
+			ByWorkload:            c.opts.Extras.WorkloadReplicas && !c.opts.Compat,
+			PreferredAntiAffinity: c.opts.Extras.PreferredAntiAffinity && !c.opts.Compat,
 		}
 		run := func() {
 			if err := u.strategy.Run(cycle); err != nil {

@@ -19,15 +19,19 @@ type Extras struct {
 	PendingPods bool
 	// NotReadyNodes makes PodLifeTime look at the pods of nodes that are not ready, too.
 	NotReadyNodes bool
+	// PreferredAntiAffinity makes RemovePodsViolatingInterPodAntiAffinity act on preferred terms, too, where a node can take the pod that is better by them.
+	PreferredAntiAffinity bool
 }
 
 // extraNames are the names of extras on the command line.
-func extraNames() []string { return []string{"workload-replicas", "pending-pods", "not-ready-nodes"} }
+func extraNames() []string {
+	return []string{"workload-replicas", "pending-pods", "not-ready-nodes", "preferred-anti-affinity"}
+}
 
 // ExtrasHelp describes the names for a flag's help.
 func ExtrasHelp() string {
 	return "comma-separated `EXTRAS` beyond the descheduler: workload-replicas (RemoveDuplicates evens a Deployment across its ReplicaSets), " +
-		"pending-pods (keep room for pods that wait to be scheduled), not-ready-nodes (PodLifeTime looks at them, too)"
+		"pending-pods (keep room for pods that wait to be scheduled), not-ready-nodes (PodLifeTime looks at them, too), preferred-anti-affinity (is acted on, too)"
 }
 
 // ParseExtras reads a list of names.
@@ -41,6 +45,8 @@ func ParseExtras(names []string) (Extras, error) {
 			e.PendingPods = true
 		case "not-ready-nodes":
 			e.NotReadyNodes = true
+		case "preferred-anti-affinity":
+			e.PreferredAntiAffinity = true
 		default:
 			return e, fmt.Errorf("%q is not one of %s", name, strings.Join(extraNames(), ", "))
 		}

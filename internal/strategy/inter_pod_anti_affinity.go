@@ -32,6 +32,9 @@ func (s *interPodAntiAffinity) Run(c *Cycle) error {
 		return nil
 	}
 	x.separate(x.peerCount())
+	if c.PreferredAntiAffinity {
+		s.separatePreferred(c)
+	}
 	return nil
 }
 

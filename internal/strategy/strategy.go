@@ -62,6 +62,8 @@ type Cycle struct {
 	NotReady []*cluster.Node
 	// ByWorkload asks for replicas to be counted by what owns their owner: the Deployment, and not each of its ReplicaSets.
 	ByWorkload bool
+	// PreferredAntiAffinity asks for preferred anti-affinity to be acted on, too.
+	PreferredAntiAffinity bool
 	// Now is when the snapshot was taken.
 	Now time.Time
 	// Compat asks for the peer's choices where ours differ.
