@@ -4,11 +4,33 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"evenkeel.dev/evenkeel/internal/cluster"
 	"evenkeel.dev/evenkeel/internal/plan"
 )
+
+// RemovePodsViolatingInterPodAntiAffinityArgs are the arguments of
+// RemovePodsViolatingInterPodAntiAffinity. Both limit either side of the
+// comparison: a pod left out is neither evicted nor a reason to evict.
+type RemovePodsViolatingInterPodAntiAffinityArgs struct {
+	// Namespaces limits the strategy to pods of these namespaces.
+	Namespaces *Namespaces `json:"namespaces,omitempty"`
+	// LabelSelector limits the strategy to pods that match; nil means all.
+	LabelSelector *metav1.LabelSelector `json:"labelSelector,omitempty"`
+}
+
+// SetDefaults implements Args; nothing has a default.
+func (*RemovePodsViolatingInterPodAntiAffinityArgs) SetDefaults() {}
+
+// Validate implements Args.
+func (a *RemovePodsViolatingInterPodAntiAffinityArgs) Validate(path *field.Path) field.ErrorList {
+	return append(
+		validateNamespaces(path.Child("namespaces"), a.Namespaces),
+		validateLabelSelector(path.Child("labelSelector"), a.LabelSelector)...)
+}
 
 // interPodAntiAffinity moves pods that share a topology domain with a pod that a required anti-affinity term, of theirs or of the other,
 // keeps them apart from (RemovePodsViolatingInterPodAntiAffinity).

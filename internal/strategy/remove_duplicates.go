@@ -6,9 +6,27 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
 	"evenkeel.dev/evenkeel/internal/cluster"
 	"evenkeel.dev/evenkeel/internal/plan"
 )
+
+// RemoveDuplicatesArgs are the arguments of RemoveDuplicates.
+type RemoveDuplicatesArgs struct {
+	// Namespaces limits the strategy to pods of these namespaces.
+	Namespaces *Namespaces `json:"namespaces,omitempty"`
+	// ExcludeOwnerKinds leaves out pods that have an owner of one of these kinds.
+	ExcludeOwnerKinds []string `json:"excludeOwnerKinds,omitempty"`
+}
+
+// SetDefaults implements Args; nothing has a default.
+func (*RemoveDuplicatesArgs) SetDefaults() {}
+
+// Validate implements Args.
+func (a *RemoveDuplicatesArgs) Validate(path *field.Path) field.ErrorList {
+	return validateNamespaces(path.Child("namespaces"), a.Namespaces)
+}
 
 // removeDuplicates spreads the replicas of an owner: pods of one namespace with the same owner and the same
 // images are replicas of each other, and no node should run more of them than an even spread over the nodes they may run

@@ -1,5 +1,5 @@
-// Package strategy holds the plugins of a DeschedulerPolicy: one file each for what a
-// strategy does (name.go) and what it can be told (args_name.go), and one explicit list of them in registry.go.
+// Package strategy holds the plugins of a DeschedulerPolicy: a file for what each
+// strategy can be told and does, and one explicit list of them in registry.go.
 //
 // A strategy is handed a [Cycle]: the view of the cluster, the nodes it may look at, and Try, which takes a move or says why not. It
 // has no client, clock, logger or context, and keeps nothing from one cycle to the next.
