@@ -87,6 +87,7 @@ func (c *cycle) run(p *profile, point strategy.Point) {
 		cycle := &strategy.Cycle{
 			Gatekeeper: k, View: c.view, Nodes: c.nodes, NotReady: c.notReady, Now: c.view.TakenAt, Compat: c.opts.Compat,
 			ByWorkload:            c.opts.Extras.WorkloadReplicas && !c.opts.Compat,
+			DrainEmptiest:         c.opts.Extras.DrainEmptiest && !c.opts.Compat,
 			PreferredAntiAffinity: c.opts.Extras.PreferredAntiAffinity && !c.opts.Compat,
 		}
 		run := func() {

@@ -21,17 +21,20 @@ type Extras struct {
 	NotReadyNodes bool
 	// PreferredAntiAffinity makes RemovePodsViolatingInterPodAntiAffinity act on preferred terms, too, where a node can take the pod that is better by them.
 	PreferredAntiAffinity bool
+	// DrainEmptiest makes HighNodeUtilization empty the node that is used least where all nodes are under-used.
+	DrainEmptiest bool
 }
 
 // extraNames are the names of extras on the command line.
 func extraNames() []string {
-	return []string{"workload-replicas", "pending-pods", "not-ready-nodes", "preferred-anti-affinity"}
+	return []string{"workload-replicas", "pending-pods", "not-ready-nodes", "preferred-anti-affinity", "drain-emptiest"}
 }
 
 // ExtrasHelp describes the names for a flag's help.
 func ExtrasHelp() string {
 	return "comma-separated `EXTRAS` beyond the descheduler: workload-replicas (RemoveDuplicates evens a Deployment across its ReplicaSets), " +
-		"pending-pods (keep room for pods that wait to be scheduled), not-ready-nodes (PodLifeTime looks at them, too), preferred-anti-affinity (is acted on, too)"
+		"pending-pods (keep room for pods that wait to be scheduled), not-ready-nodes (PodLifeTime looks at them, too), preferred-anti-affinity (is acted on, too), " +
+		"drain-emptiest (HighNodeUtilization, where all nodes are under-used)"
 }
 
 // ParseExtras reads a list of names.
@@ -47,6 +50,8 @@ func ParseExtras(names []string) (Extras, error) {
 			e.NotReadyNodes = true
 		case "preferred-anti-affinity":
 			e.PreferredAntiAffinity = true
+		case "drain-emptiest":
+			e.DrainEmptiest = true
 		default:
 			return e, fmt.Errorf("%q is not one of %s", name, strings.Join(extraNames(), ", "))
 		}

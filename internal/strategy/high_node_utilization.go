@@ -75,6 +75,9 @@ func (s *highNodeUtilization) Run(c *Cycle) error {
 			tellNode(c, u.node, func() plan.Reason { return rs.notUnder(u) })
 		}
 	}
+	if c.DrainEmptiest && len(low) == len(nodes) && len(low) > max(1, s.args.NumberOfNodes) {
+		low, others = emptiest(rs, low)
+	}
 	if message := s.nothingToDo(len(low), len(others), len(nodes)); message != "" {
 		tellUsage(c, low, counts(message, len(low), len(others), len(nodes)))
 		return nil
@@ -85,6 +88,18 @@ func (s *highNodeUtilization) Run(c *Cycle) error {
 	}
 	b.run(rs.sortByFill)
 	return nil
+}
+
+// emptiest makes the node that is used least the one to empty, and the others those to pack on: what users want where all nodes are
+// under-used, and the peer does nothing.
+func emptiest(rs usedResources, all []*nodeUsage) (low, others []*nodeUsage) {
+	rs.sortByFill(all)
+	for _, u := range all[1:] {
+		if !u.node.Unschedulable {
+			others = append(others, u)
+		}
+	}
+	return all[:1], others
 }
 
 func (s *highNodeUtilization) nothingToDo(low, others, nodes int) string {

@@ -64,6 +64,8 @@ type Cycle struct {
 	ByWorkload bool
 	// PreferredAntiAffinity asks for preferred anti-affinity to be acted on, too.
 	PreferredAntiAffinity bool
+	// DrainEmptiest asks HighNodeUtilization to empty the node that is used least where all nodes are under-used.
+	DrainEmptiest bool
 	// Now is when the snapshot was taken.
 	Now time.Time
 	// Compat asks for the peer's choices where ours differ.
