@@ -146,7 +146,10 @@ func lintArgs(f *findings, c config, doc *Document) {
 	switch args := c.args.(type) {
 	case *EvictorArgs:
 		lintEvictor(f, path, args)
+	case *strategy.HighNodeUtilizationArgs:
+		lintThresholds(f, path.Child("thresholds"), args.Thresholds)
 	case *strategy.LowNodeUtilizationArgs:
+		lintThresholds(f, path.Child("thresholds"), args.Thresholds)
 		lintLowNodeUtilization(f, path, args, doc)
 	case *strategy.RemovePodsViolatingNodeAffinityArgs:
 		known := []string{strategy.NodeAffinityRequired, strategy.NodeAffinityPreferred}
@@ -154,6 +157,19 @@ func lintArgs(f *findings, c config, doc *Document) {
 			if !slices.Contains(known, t) {
 				f.warn(path.Child("nodeAffinityType").Index(i), "%q does nothing: there are %s", t, strings.Join(known, " and "))
 			}
+		}
+	}
+}
+
+// lintThresholds warns of resources that no node can have: those without a slash are Kubernetes' own, and these are all there are.
+func lintThresholds(f *findings, path *field.Path, t strategy.Thresholds) {
+	for _, name := range slices.Sorted(maps.Keys(t)) {
+		switch name {
+		case corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourcePods, corev1.ResourceEphemeralStorage, strategy.MetricResource:
+			continue
+		}
+		if n := string(name); !strings.Contains(n, "/") && !strings.HasPrefix(n, corev1.ResourceHugePagesPrefix) && !strings.HasPrefix(n, corev1.ResourceAttachableVolumesPrefix) {
+			f.warn(path.Key(n), "there is no resource %q: cpu, memory, pods, ephemeral-storage, or an extended one such as example.com/gpu", n)
 		}
 	}
 }

@@ -50,6 +50,9 @@ func (b *builder) fillSpec(out *corev1.PodSpec, in *podSpec) (problem *fieldErro
 		SchedulerName: in.SchedulerName, HostNetwork: in.HostNetwork, TerminationGracePeriodSeconds: in.TerminationGracePeriodSeconds,
 		Volumes: volumes(in.Volumes),
 	}
+	if problem := checkConstraints(in); problem != nil {
+		return problem
+	}
 	if len(in.ResourceClaims) > 0 {
 		out.ResourceClaims = make([]corev1.PodResourceClaim, len(in.ResourceClaims))
 	}

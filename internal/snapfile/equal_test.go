@@ -42,6 +42,12 @@ func filler(seed int64) *randfill.Filler {
 		func(o *corev1.NodeSelectorOperator, _ randfill.Continue) { *o = corev1.NodeSelectorOpIn },
 		func(d *metav1.Duration, c randfill.Continue) { d.Duration = time.Duration(c.Int31()) },
 		func(f *metav1.FieldsV1, _ randfill.Continue) { *f = *metav1.NewFieldsV1("{}") },
+		func(t *corev1.PodAffinityTerm, c randfill.Continue) { c.FillNoCustom(t); t.TopologyKey += "k" },
+		func(t *corev1.TopologySpreadConstraint, c randfill.Continue) {
+			c.FillNoCustom(t)
+			t.TopologyKey += "k"
+			t.MaxSkew = 1 + c.Int31n(5)
+		},
 		func(i *intstr.IntOrString, c randfill.Continue) { *i = intstr.FromInt32(c.Int31()) },
 		func(m *map[string]string, c randfill.Continue) {
 			*m = map[string]string{pick(c): pick(c), pick(c): pick(c)}
