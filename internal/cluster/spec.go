@@ -32,7 +32,6 @@ type Spec struct {
 	PreferredAnti     []WeightedTerm
 	PreferredAffinity []WeightedTerm
 	TopologySpread    []SpreadConstraint
-	TerminationPeriod int64 // seconds
 }
 
 // Placement is the part of a spec that decides, alone, which nodes are allowed:
@@ -108,7 +107,7 @@ func trimmed(p *corev1.Pod) corev1.PodSpec {
 	out := corev1.PodSpec{
 		NodeSelector: in.NodeSelector, Affinity: in.Affinity, Tolerations: in.Tolerations, TopologySpreadConstraints: in.TopologySpreadConstraints,
 		Priority: in.Priority, PriorityClassName: in.PriorityClassName, SchedulerName: in.SchedulerName, HostNetwork: in.HostNetwork,
-		Overhead: in.Overhead, Resources: in.Resources, TerminationGracePeriodSeconds: in.TerminationGracePeriodSeconds,
+		Overhead: in.Overhead, Resources: in.Resources,
 	}
 	if len(in.ResourceClaims) > 0 {
 		out.ResourceClaims = []corev1.PodResourceClaim{{}}
@@ -154,9 +153,6 @@ func (c *Converter) newSpec(in *corev1.PodSpec) *Spec {
 		ResourceClaims: len(in.ResourceClaims) > 0,
 	}
 	s.Requests, s.Requested = c.requests(in)
-	if g := in.TerminationGracePeriodSeconds; g != nil {
-		s.TerminationPeriod = *g
-	}
 	for i := range in.Containers {
 		s.Images = append(s.Images, in.Containers[i].Image)
 	}

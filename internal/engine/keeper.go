@@ -86,9 +86,6 @@ func (k *keeper) decideGently(p *cluster.Pod, why strategy.Why) (plan.Verdict, *
 		return refusal(GateGentle, reason, plan.ThisPod)
 	}
 	if replaced := p.Owner() != nil && !p.Terminal(); replaced && !why.Anywhere {
-		if why.NoTargets {
-			why.Targets = []*cluster.Node{}
-		}
 		node, reason, ok := k.foresight.Place(p, why.Targets, why.Better)
 		if !ok {
 			return refusal(GateForesight, reason, plan.ThisPod)

@@ -44,8 +44,6 @@ type Why struct {
 	Targets []*cluster.Node
 	// Better, when set, picks from Targets those that really are better for this pod.
 	Better func(*cluster.Node) bool
-	// NoTargets says that Targets is empty and not nil: nothing would be better.
-	NoTargets bool
 	// EvenStarting says that the strategy is about pods that do not get ready, so that even one that has just started may go.
 	EvenStarting bool
 	// Anywhere says that the pod is to go even if no replacement can start (it has failed, or is too old).
