@@ -21,7 +21,8 @@ import (
 
 // TestTheAgentTakesItsTaintAwayWhenItIsReady runs the real agent, with the token of a pod on its node and the rights of the manifests, confined.
 func TestTheAgentTakesItsTaintAwayWhenItIsReady(t *testing.T) {
-	cluster := harness.ControlPlane(t)
+	cluster := harness.Start(t, harness.Options{}) // of its own, for the CRDs
+	cluster.Kubectl(t, "apply", "-k", "deploy/kustomize/crds")
 	policy(t, cluster)
 	cluster.Kubectl(t, "apply", "-f", "deploy/kustomize/agent-windows/rbac.yaml", "-n", "kube-system")
 	const host = "win-agent"
@@ -33,6 +34,13 @@ func TestTheAgentTakesItsTaintAwayWhenItIsReady(t *testing.T) {
 	_, bound := agent(t, cluster, "kube-system", "evenkeel-agent-windows", host)
 	runAgent(t, host, kubeconfigOf(t, bound))
 	awaitRunning(t, cluster, pod)
+	harness.Await(t, time.Minute, "its NodePace, confined as it is", func(context.Context) error {
+		out, err := cluster.TryKubectl(t, cluster.Kubeconfig, "", "get", "nodepace", host, "-o", "jsonpath={.status.limit}")
+		if err == nil && strings.TrimSpace(out) == "" {
+			return fmt.Errorf("no status yet")
+		}
+		return err
+	})
 
 	// Somebody puts it on again: it goes again, and the other taint stays.
 	other := corev1.Taint{Key: "other", Effect: corev1.TaintEffectPreferNoSchedule}
