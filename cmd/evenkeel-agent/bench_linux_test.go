@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"evenkeel.dev/evenkeel/internal/paceapi"
-	"evenkeel.dev/evenkeel/internal/sock"
 )
 
 // BenchmarkGrantAfterRelease measures an agent process with a thousand waiting
@@ -131,7 +130,7 @@ func startProcess(tb testing.TB, config string) *process {
 		_ = p.cmd.Wait()
 	})
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		conn, err := sock.Dial(tb.Context(), p.socket)
+		conn, err := net.Dial("unix", p.socket)
 		if err == nil {
 			_ = conn.Close()
 			return p
@@ -153,7 +152,7 @@ func (p *process) know(tb testing.TB, name string) {
 
 func (p *process) dial(tb testing.TB) net.Conn {
 	tb.Helper()
-	conn, err := sock.Dial(tb.Context(), p.socket)
+	conn, err := net.Dial("unix", p.socket)
 	if err != nil {
 		tb.Fatal(err)
 	}

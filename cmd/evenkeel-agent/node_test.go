@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -94,9 +93,7 @@ func (n *node) start() {
 	n.process = cmd
 	n.mu.Unlock()
 	n.eventually("the agent serves", func() bool {
-		ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
-		defer cancel()
-		conn, err := sock.Dial(ctx, n.socket)
+		conn, err := sock.Dial(n.socket, time.Now().Add(300*time.Millisecond))
 		if err == nil {
 			conn.Close()
 		}

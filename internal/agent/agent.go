@@ -18,8 +18,8 @@ import (
 	"evenkeel.dev/evenkeel/internal/cni"
 	"evenkeel.dev/evenkeel/internal/install"
 	"evenkeel.dev/evenkeel/internal/pace"
-	"evenkeel.dev/evenkeel/internal/paceapi"
-	"evenkeel.dev/evenkeel/internal/sock"
+	"evenkeel.dev/evenkeel/internal/paceserver"
+	"evenkeel.dev/evenkeel/internal/sock/listen"
 )
 
 // Options are what the command line says.
@@ -170,7 +170,7 @@ func (a *Agent) newKeeper() (*keeper, error) {
 // serve listens on the socket, which an old agent may still hold, and answers
 // executables and status commands.
 func (a *Agent) serve(ctx context.Context, reg prometheus.Gatherer) error {
-	l, err := sock.Listen(ctx, a.options.Config.Socket)
+	l, err := listen.On(ctx, a.options.Config.Socket)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil
@@ -181,7 +181,7 @@ func (a *Agent) serve(ctx context.Context, reg prometheus.Gatherer) error {
 	defer a.listening.Store(false)
 	a.log.Info("listening", "socket", a.options.Config.Socket)
 	lines, other := split(ctx, l)
-	server := &paceapi.Server{Handler: a.loop, Agent: version(), Problem: func(err error) { a.log.Warn("connection", "err", err) }}
+	server := &paceserver.Server{Handler: a.loop, Agent: version(), Problem: func(err error) { a.log.Warn("connection", "err", err) }}
 	httpDone := make(chan struct{})
 	go func() {
 		defer close(httpDone)

@@ -97,7 +97,7 @@ func askAgent(ctx context.Context, socket string) (Status, error) {
 	defer cancel()
 	client := http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true,
-		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return sock.Dial(ctx, socket) },
+		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return dialAgent(ctx, socket) },
 	}}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://agent/status", nil)
 	if err != nil {
@@ -114,6 +114,24 @@ func askAgent(ctx context.Context, socket string) (Status, error) {
 	}
 	return s, nil
 }
+
+func dialAgent(ctx context.Context, socket string) (net.Conn, error) {
+	until, _ := ctx.Deadline()
+	conn, err := sock.Dial(socket, until)
+	if err != nil {
+		return nil, err
+	}
+	return httpConn{conn}, nil
+}
+
+// httpConn is a connection to the agent with what package http asks of one and
+// has no need of here: the end of its request closes it.
+type httpConn struct{ sock.Conn }
+
+func (httpConn) LocalAddr() net.Addr              { return &net.UnixAddr{} }
+func (httpConn) RemoteAddr() net.Addr             { return &net.UnixAddr{} }
+func (httpConn) SetDeadline(time.Time) error      { return nil }
+func (httpConn) SetWriteDeadline(time.Time) error { return nil }
 
 func (r statusReport) print(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)

@@ -5,6 +5,7 @@ import (
 
 	"evenkeel.dev/evenkeel/internal/pace"
 	"evenkeel.dev/evenkeel/internal/paceapi"
+	"evenkeel.dev/evenkeel/internal/paceserver"
 )
 
 // session is one executable that is connected. Its fields after id belong to the
@@ -12,31 +13,31 @@ import (
 type session struct {
 	loop *loop
 	id   pace.AttemptID
-	peer *paceapi.Peer
+	peer *paceserver.Peer
 	req  paceapi.Request
 
 	waiting bool      // asked and not answered
 	spoke   time.Time // when it was last told anything
 }
 
-// Request implements paceapi.Handler.
-func (l *loop) Request(req paceapi.Request, peer *paceapi.Peer) paceapi.Session {
+// Request implements paceserver.Handler.
+func (l *loop) Request(req paceapi.Request, peer *paceserver.Peer) paceserver.Session {
 	s := &session{loop: l, id: pace.AttemptID(l.lastID.Add(1)), peer: peer, req: req}
 	l.do(func(now time.Time) { l.arrive(now, s) })
 	return s
 }
 
-// Ack implements paceapi.Session.
+// Ack implements paceserver.Session.
 func (s *session) Ack() {
 	s.loop.do(func(now time.Time) { s.loop.apply(now, s.loop.queue.Ack(now, s.id)) })
 }
 
-// Done implements paceapi.Session.
+// Done implements paceserver.Session.
 func (s *session) Done(d paceapi.Done) {
 	s.loop.do(func(now time.Time) { s.loop.done(now, s, d) })
 }
 
-// Gone implements paceapi.Session.
+// Gone implements paceserver.Session.
 func (s *session) Gone() {
 	s.loop.do(func(now time.Time) { s.loop.leave(now, s) })
 }

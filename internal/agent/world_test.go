@@ -115,7 +115,7 @@ func (w *world) get(path string) string {
 	w.t.Helper()
 	client := http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true,
-		DialContext:       func(context.Context, string, string) (net.Conn, error) { return w.dial(), nil },
+		DialContext:       func(context.Context, string, string) (net.Conn, error) { return httpConn{w.dial()}, nil },
 	}}
 	resp, err := client.Get("http://agent" + path)
 	w.must(err)
@@ -165,11 +165,9 @@ func (w *world) add(name string, change ...func(*paceapi.Request)) *start {
 	return s
 }
 
-func (w *world) dial() net.Conn {
+func (w *world) dial() sock.Conn {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	conn, err := sock.Dial(ctx, w.socket)
+	conn, err := sock.Dial(w.socket, time.Now().Add(5*time.Second))
 	w.must(err)
 	return conn
 }

@@ -1,7 +1,6 @@
 package cni
 
 import (
-	"context"
 	"sync"
 	"time"
 
@@ -13,13 +12,13 @@ import (
 // file let the original run. The function returned reports the end and must be
 // called once.
 func (g *gate) follow(p pass) (end func(time.Duration, int)) {
-	ctx, cancel := context.WithCancel(context.Background())
 	f := &follower{gate: g, started: time.Now(), degraded: p.client == nil, client: p.client}
+	over := make(chan struct{})
 	// A plugin that ends at once is not worth the trouble.
-	later := time.AfterFunc(followAfter, func() { f.keepInTouch(ctx) })
+	later := time.AfterFunc(followAfter, func() { f.keepInTouch(over) })
 	return func(d time.Duration, exit int) {
 		later.Stop()
-		cancel()
+		close(over)
 		f.report(paceapi.Done{Duration: millis(d), Exit: exit})
 		if p.lock != nil {
 			_ = p.lock.Close()
@@ -38,7 +37,7 @@ type follower struct {
 }
 
 // keepInTouch waits for the agent to hang up and looks for the next one.
-func (f *follower) keepInTouch(ctx context.Context) {
+func (f *follower) keepInTouch(over <-chan struct{}) {
 	for {
 		if client := f.current(); client != nil {
 			for {
@@ -50,18 +49,16 @@ func (f *follower) keepInTouch(ctx context.Context) {
 			f.set(nil)
 		}
 		select {
-		case <-ctx.Done():
+		case <-over:
 			return
 		case <-time.After(jitter(runningRedial)):
 		}
-		f.redial(ctx)
+		f.redial()
 	}
 }
 
-func (f *follower) redial(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, dialPatience)
-	defer cancel()
-	conn, err := f.Dial(ctx, f.settings.Socket)
+func (f *follower) redial() {
+	conn, err := f.Dial(f.settings.Socket, time.Now().Add(dialPatience))
 	if err != nil {
 		return
 	}

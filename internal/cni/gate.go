@@ -1,7 +1,6 @@
 package cni
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -103,9 +102,7 @@ func (g *gate) dial() *paceapi.Client {
 	if time.Now().Before(g.nextDial) {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), dialPatience)
-	defer cancel()
-	conn, err := g.Dial(ctx, g.settings.Socket)
+	conn, err := g.Dial(g.settings.Socket, time.Now().Add(dialPatience))
 	if err != nil {
 		return nil
 	}

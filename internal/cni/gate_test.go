@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"evenkeel.dev/evenkeel/internal/paceapi"
+	"evenkeel.dev/evenkeel/internal/paceserver"
+	"evenkeel.dev/evenkeel/internal/sock"
 )
 
 // stage is a machine with a plugin, on which time is the bubble's.
@@ -26,9 +28,9 @@ type stage struct {
 	t      *testing.T
 	bin    string
 	uptime time.Duration
-	hold   time.Duration       // how long the original takes
-	agent  func(*paceapi.Peer) // answers each request; nil where nobody listens
-	serve  func(net.Conn)      // instead of agent: every word
+	hold   time.Duration          // how long the original takes
+	agent  func(*paceserver.Peer) // answers each request; nil where nobody listens
+	serve  func(net.Conn)         // instead of agent: every word
 	began  time.Time
 	mu     sync.Mutex
 	now    int // originals running
@@ -56,8 +58,8 @@ func onStage(t *testing.T, s Settings, test func(*stage)) {
 	})
 }
 
-// Request implements paceapi.Handler.
-func (s *stage) Request(_ paceapi.Request, p *paceapi.Peer) paceapi.Session {
+// Request implements paceserver.Handler.
+func (s *stage) Request(_ paceapi.Request, p *paceserver.Peer) paceserver.Session {
 	s.agent(p)
 	return indifferent{}
 }
@@ -68,7 +70,7 @@ func (indifferent) Ack()              {}
 func (indifferent) Done(paceapi.Done) {}
 func (indifferent) Gone()             {}
 
-func (s *stage) dial(context.Context, string) (net.Conn, error) {
+func (s *stage) dial(string, time.Time) (sock.Conn, error) {
 	if s.agent == nil && s.serve == nil {
 		return nil, errors.New("nobody listens")
 	}
@@ -82,7 +84,7 @@ func (s *stage) dial(context.Context, string) (net.Conn, error) {
 	l.conn <- there
 	go func() {
 		defer cancel()
-		_ = (&paceapi.Server{Handler: s}).Serve(ctx, l)
+		_ = (&paceserver.Server{Handler: s}).Serve(ctx, l)
 	}()
 	time.AfterFunc(5*time.Minute, cancel) // longer than any attempt
 	return here, nil
@@ -212,7 +214,7 @@ func TestAbsentAgentIsWaitedForLongerAfterBoot(t *testing.T) {
 
 func TestAgentThatFallsSilentCountsAsAbsent(t *testing.T) {
 	onStage(t, Settings{}, func(s *stage) {
-		s.agent = func(p *paceapi.Peer) { p.Waiting(paceapi.Place{Rank: 1, Length: 1}) }
+		s.agent = func(p *paceserver.Peer) { p.Waiting(paceapi.Place{Rank: 1, Length: 1}) }
 		within(t, "the original ran", s.add("cart-0").ran, paceapi.Silence, paceapi.Silence+time.Second)
 	})
 }
@@ -237,7 +239,7 @@ func TestAgentThatHangsUpAtOnceCountsAsAbsent(t *testing.T) {
 
 func TestAgentThatKeepsTalkingIsListenedToUntilTheDeadline(t *testing.T) {
 	onStage(t, Settings{Attempt: seconds(40)}, func(s *stage) {
-		s.agent = func(p *paceapi.Peer) {
+		s.agent = func(p *paceserver.Peer) {
 			go func() {
 				for range 9 {
 					p.Waiting(paceapi.Place{Rank: 3, Length: 9, Reason: "limit 2"})
@@ -282,7 +284,7 @@ func TestLongestWaiterGoesFirstWithoutAnAgent(t *testing.T) {
 
 func TestCallerThatNeverEndsItsConfigurationIsAnsweredAllTheSame(t *testing.T) {
 	onStage(t, Settings{}, func(s *stage) {
-		s.agent = func(p *paceapi.Peer) { p.Refuse(paceapi.Place{}) }
+		s.agent = func(p *paceserver.Peer) { p.Refuse(paceapi.Place{}) }
 		never, stop := io.Pipe()
 		defer stop.Close()
 		e := s.addWith("cart-0", never)

@@ -1,7 +1,6 @@
 package cni
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -63,14 +62,12 @@ func (c *call) ping() int {
 }
 
 func (c *call) pingAgent(path string) (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), pingPatience)
-	defer cancel()
-	conn, err := c.Dial(ctx, path)
+	until := time.Now().Add(pingPatience)
+	conn, err := c.Dial(path, until)
 	if err != nil {
 		return "", err
 	}
 	client := paceapi.NewClient(conn)
 	defer func() { _ = client.Close() }()
-	deadline, _ := ctx.Deadline()
-	return client.Ping(deadline)
+	return client.Ping(until)
 }

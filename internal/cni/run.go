@@ -1,15 +1,15 @@
 package cni
 
 import (
-	"context"
 	"errors"
 	"io"
 	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
 	"time"
+
+	"evenkeel.dev/evenkeel/internal/sock"
 )
 
 // OriginalDir is the sub-folder beside the stand-in that holds the original
@@ -31,7 +31,7 @@ type Host struct {
 	Executable func() (string, error) // our own file, links resolved
 	Stdin      io.Reader              // read only when the original will not run
 	Stdout     io.Writer
-	Dial       func(ctx context.Context, path string) (net.Conn, error)
+	Dial       func(path string, until time.Time) (sock.Conn, error)
 	Exec       Exec
 	Uptime     func() (time.Duration, error) // of the machine
 	CPUs       int

@@ -1,11 +1,12 @@
 package cni
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	"evenkeel.dev/evenkeel/internal/paceapi"
@@ -16,20 +17,20 @@ import (
 // for the times when it is not there. A zero field means its default.
 type Settings struct {
 	// Socket is where the agent listens; sock.DefaultPath by default.
-	Socket string `json:"socket,omitempty"`
+	Socket string
 	// Limit is how many originals run at once without an agent; one per core,
 	// at least 2, by default.
-	Limit int `json:"limit,omitempty"`
+	Limit int
 	// Attempt is how long one ADD waits at most, from 1 s to 120 s; 60 s by default.
-	Attempt paceapi.Millis `json:"attemptMs,omitempty"`
+	Attempt paceapi.Millis
 	// Absent is how long an attempt waits for an agent that cannot be reached
 	// before lock files decide, and AbsentBoot the same in the first five
 	// minutes after boot; 10 s and 30 s by default, at most half of Attempt.
-	Absent     paceapi.Millis `json:"absentMs,omitempty"`
-	AbsentBoot paceapi.Millis `json:"absentBootMs,omitempty"`
+	Absent     paceapi.Millis
+	AbsentBoot paceapi.Millis
 	// MaxWait is how long a pod may be put off over all its attempts before it
 	// may use one lock more; 9 min by default, since Deployments give up at 10.
-	MaxWait paceapi.Millis `json:"maxWaitMs,omitempty"`
+	MaxWait paceapi.Millis
 }
 
 // The bounds and defaults of Settings.
@@ -42,6 +43,7 @@ const (
 	defaultMaxWait    = 9 * time.Minute
 	minLimit          = 2
 	maxLimit          = 1000
+	maxNumber         = 86_400_000 // a day, in milliseconds
 )
 
 // WriteSettings stores s for the stand-ins whose originals lie in originalDir,
@@ -50,19 +52,18 @@ func WriteSettings(originalDir string, s Settings) error {
 	if s.Limit < 0 || s.Limit > maxLimit {
 		return fmt.Errorf("settings of the stand-in: limit %d is not between 0 (the default) and %d", s.Limit, maxLimit)
 	}
+	if strings.ContainsAny(s.Socket, "\r\n") {
+		return fmt.Errorf("settings of the stand-in: socket %q is not one line", s.Socket)
+	}
 	dir := stateDir(originalDir)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	line, err := json.Marshal(s)
-	if err != nil {
 		return err
 	}
 	f, err := os.CreateTemp(dir, "settings-*")
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(append(line, '\n'))
+	_, err = f.WriteString(s.format())
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = os.Rename(f.Name(), settingsFile(originalDir))
 	}
@@ -74,14 +75,55 @@ func WriteSettings(originalDir string, s Settings) error {
 
 func settingsFile(originalDir string) string { return filepath.Join(stateDir(originalDir), "settings") }
 
-// readSettings gives complete settings. A file that is missing, damaged or of
-// another version is no reason to stop a pod: what cannot be read is default.
-func readSettings(originalDir string) Settings {
+// format gives a line "name value" for each setting: JSON would cost every
+// start of a pod more than a tenth of the start of a process to read.
+func (s Settings) format() string {
+	return fmt.Sprintf("socket %s\nlimit %d\nattemptMs %d\nabsentMs %d\nabsentBootMs %d\nmaxWaitMs %d\n",
+		s.Socket, s.Limit, s.Attempt.Milliseconds(), s.Absent.Milliseconds(), s.AbsentBoot.Milliseconds(), s.MaxWait.Milliseconds())
+}
+
+// parseSettings reads what format wrote. A line that is damaged, cut off or of
+// another version is no reason to stop a pod: its setting is default.
+func parseSettings(text string) Settings {
 	var s Settings
-	if b, err := os.ReadFile(settingsFile(originalDir)); err == nil && json.Unmarshal(b, &s) != nil {
-		s = Settings{}
+	for line := range strings.Lines(text) {
+		line, whole := strings.CutSuffix(line, "\n")
+		name, value, _ := strings.Cut(line, " ")
+		if !whole {
+			break
+		}
+		if name == "socket" {
+			s.Socket = value
+			continue
+		}
+		n, err := strconv.ParseInt(value, 10, 64)
+		if err != nil || n < 0 || n > maxNumber {
+			continue
+		}
+		ms := paceapi.Millis(time.Duration(n) * time.Millisecond)
+		switch name {
+		case "limit":
+			s.Limit = int(n)
+		case "attemptMs":
+			s.Attempt = ms
+		case "absentMs":
+			s.Absent = ms
+		case "absentBootMs":
+			s.AbsentBoot = ms
+		case "maxWaitMs":
+			s.MaxWait = ms
+		}
 	}
 	return s
+}
+
+// readSettings gives what is stored, or nothing where there is no file.
+func readSettings(originalDir string) Settings {
+	b, err := readFile(settingsFile(originalDir))
+	if err != nil {
+		return Settings{}
+	}
+	return parseSettings(string(b))
 }
 
 // complete fills in the defaults and holds every value to its bounds.

@@ -58,22 +58,32 @@ func TestSettingsAreReadBackAsWritten(t *testing.T) {
 }
 
 func TestSettingsThatCannotBeReadAreDefaults(t *testing.T) {
-	for name, text := range map[string]string{
-		"half written":    `{"limit":3,"soc`,
-		"of another kind": `[1,2]`,
-		"out of range":    `{"limit":3,"attemptMs":-1}`,
-		"empty":           ``,
+	for _, c := range []struct {
+		name, text string
+		want       Settings
+	}{
+		{"cut off", "limit 3\nattemptMs 60", Settings{Limit: 3}},
+		{"of another kind", "{\"limit\":3}\n", Settings{}},
+		{"out of range", "attemptMs -1\nabsentMs 99999999999999999999\nmaxWaitMs 86400001\nlimit 4\n", Settings{Limit: 4}},
+		{"of a later version", "limit 3\ncolour blue\n", Settings{Limit: 3}},
+		{"empty", "", Settings{}},
 	} {
 		dir := t.TempDir()
 		if err := os.MkdirAll(stateDir(dir), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(settingsFile(dir), []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(settingsFile(dir), []byte(c.text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(Settings{}, readSettings(dir)); diff != "" {
-			t.Errorf("%s: %s", name, diff)
+		if diff := cmp.Diff(c.want, readSettings(dir)); diff != "" {
+			t.Errorf("%s: %s", c.name, diff)
 		}
+	}
+}
+
+func TestSocketOfTwoLinesIsNotWritten(t *testing.T) {
+	if err := WriteSettings(t.TempDir(), Settings{Socket: "/run/a\nlimit 9"}); err == nil {
+		t.Error("no error")
 	}
 }
 

@@ -47,10 +47,10 @@ func environ(depth string) []string {
 }
 
 // Run implements Exec. The kernel kills the original when the thread that
-// started it ends, which is this one, locked, and so when the process ends.
+// started it ends. That is when the process ends: Go ends no other thread than
+// that of a goroutine which ends while locked to it (runtime.LockOSThread), and
+// there is none.
 func (process) Run(path, depth string) (int, error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	// Not os.StartProcess, whose first call costs a test of what the kernel can.
 	pid, err := syscall.ForkExec(path, os.Args, &syscall.ProcAttr{
 		Env:   environ(depth),
@@ -86,4 +86,20 @@ func lockNow(f *os.File) error {
 		return errHeld
 	}
 	return err
+}
+
+// readFile reads a small file. It is os.ReadFile without setting up Go's poller,
+// which that does even for files that need none.
+func readFile(path string) ([]byte, error) {
+	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	defer func() { _ = syscall.Close(fd) }()
+	b := make([]byte, 4096)
+	n, err := syscall.Read(fd, b)
+	if err != nil {
+		return nil, &os.PathError{Op: "read", Path: path, Err: err}
+	}
+	return b[:n], nil
 }

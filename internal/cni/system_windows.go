@@ -161,3 +161,6 @@ func lockNow(f *os.File) error {
 	}
 	return err
 }
+
+// readFile reads a small file.
+func readFile(path string) ([]byte, error) { return os.ReadFile(path) }

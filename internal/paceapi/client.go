@@ -3,7 +3,6 @@ package paceapi
 import (
 	"errors"
 	"fmt"
-	"net"
 	"time"
 )
 
@@ -14,33 +13,33 @@ var ErrRefusedLine = errors.New("the agent does not understand this executable")
 // Client is the executable's side of one conversation. Next may run in one
 // goroutine while the others are called from another. Sending never waits: all
 // that a conversation says fits into the buffer of a connection, read or not.
-type Client struct{ conn lineConn }
+type Client struct{ lines Lines }
 
 // NewClient takes over conn. The conversation begins with Request or Ping.
-func NewClient(conn net.Conn) *Client { return &Client{lineConn{Conn: conn}} }
+func NewClient(conn Conn) *Client { return &Client{Lines{Conn: conn}} }
 
 // Request opens the conversation.
 func (c *Client) Request(r Request) error {
-	return c.conn.send(Message{Type: TypeRequest, Request: r})
+	return c.lines.Send(Message{Type: TypeRequest, Request: r})
 }
 
 // Ack tells the agent that its grant arrived and is about to be used.
-func (c *Client) Ack() error { return c.conn.send(Message{Type: TypeAck}) }
+func (c *Client) Ack() error { return c.lines.Send(Message{Type: TypeAck}) }
 
 // Done reports the end of the original. The agent reads it even when the
 // connection is closed right after.
 func (c *Client) Done(d Done) error {
-	return c.conn.send(Message{Type: TypeDone, Done: d})
+	return c.lines.Send(Message{Type: TypeDone, Done: d})
 }
 
 // Next gives the agent's next line: waiting, grant or refuse. An error means
 // that this conversation is over, and wraps os.ErrDeadlineExceeded when nothing
 // came until then; a zero deadline is none.
 func (c *Client) Next(deadline time.Time) (Message, error) {
-	if err := c.conn.SetReadDeadline(deadline); err != nil {
+	if err := c.lines.SetReadDeadline(deadline); err != nil {
 		return Message{}, err
 	}
-	m, err := c.conn.receive()
+	m, err := c.lines.Receive()
 	if err != nil {
 		return Message{}, err
 	}
@@ -56,13 +55,13 @@ func (c *Client) Next(deadline time.Time) (Message, error) {
 
 // Ping asks whether the agent is there and gives the agent's version.
 func (c *Client) Ping(deadline time.Time) (string, error) {
-	if err := c.conn.send(Message{Type: TypePing}); err != nil {
+	if err := c.lines.Send(Message{Type: TypePing}); err != nil {
 		return "", err
 	}
-	if err := c.conn.SetReadDeadline(deadline); err != nil {
+	if err := c.lines.SetReadDeadline(deadline); err != nil {
 		return "", err
 	}
-	m, err := c.conn.receive()
+	m, err := c.lines.Receive()
 	switch {
 	case err != nil:
 		return "", err
@@ -75,4 +74,4 @@ func (c *Client) Ping(deadline time.Time) (string, error) {
 }
 
 // Close hangs up: before Done, that cancels.
-func (c *Client) Close() error { return c.conn.Close() }
+func (c *Client) Close() error { return c.lines.Close() }

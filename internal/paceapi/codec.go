@@ -28,8 +28,23 @@ type note struct {
 // Format gives the line of m, newline included, never longer than MaxLine.
 // Names are sent as they are and reasons cut to 1 KiB.
 func Format(m Message) ([]byte, error) {
-	h := head{V: Version, Type: m.Type}
 	m.Place.Reason, m.Reason = clip(m.Place.Reason), clip(m.Reason)
+	line, ok := appendUsual(nil, m)
+	if !ok {
+		var err error
+		if line, err = formatAny(m); err != nil {
+			return nil, fmt.Errorf("formatting a %s line: %w", m.Type, err)
+		}
+	}
+	if len(line) > MaxLine {
+		return nil, fmt.Errorf("formatting a %s line of %d bytes: %w", m.Type, len(line), ErrTooLong)
+	}
+	return line, nil
+}
+
+// formatAny gives the line of any message.
+func formatAny(m Message) ([]byte, error) {
+	h := head{V: Version, Type: m.Type}
 	var line any
 	switch m.Type {
 	case TypeRequest:
@@ -56,13 +71,7 @@ func Format(m Message) ([]byte, error) {
 		line = h
 	}
 	b, err := json.Marshal(line)
-	if err != nil {
-		return nil, fmt.Errorf("formatting a %s line: %w", m.Type, err)
-	}
-	if len(b) >= MaxLine {
-		return nil, fmt.Errorf("formatting a %s line of %d bytes: %w", m.Type, len(b), ErrTooLong)
-	}
-	return append(b, '\n'), nil
+	return append(b, '\n'), err
 }
 
 // clip keeps reasons short and whole: a cut in the middle of a character is
@@ -81,6 +90,9 @@ func Parse(line []byte) (Message, error) {
 		return Message{}, ErrTooLong
 	}
 	line = bytes.TrimSpace(line)
+	if string(line) == usualGrant {
+		return Message{Type: TypeGrant}, nil
+	}
 	var h head
 	if err := json.Unmarshal(line, &h); err != nil {
 		return Message{}, fmt.Errorf("a line is not a JSON object of the protocol: %w", err)

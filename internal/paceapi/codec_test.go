@@ -84,6 +84,44 @@ func TestLineThatIsTooLongIsNeverSent(t *testing.T) {
 	}
 }
 
+// The lines that are written without package json are the ones it would write.
+func FuzzUsualLinesAreJSON(f *testing.F) {
+	f.Add("0b2e", "shop", "cart-0", "c1", "/var/run/netns/a", "eth0", 3, int64(59_000), int64(0), int64(12))
+	f.Add("", "shop", `c"<&>\é`, "", "", "\x00\xff", -1, int64(-1), int64(1), int64(0))
+	f.Fuzz(func(t *testing.T, uid, namespace, name, container, netns, ifname string, n int, remaining, waited, since int64) {
+		for _, m := range []Message{
+			{Type: TypeGrant},
+			{Type: TypeAck},
+			{Type: TypeDone, Done: Done{Duration: Millis(waited), Exit: n}},
+			{Type: TypeRequest, Request: Request{
+				UID: uid, Namespace: namespace, Name: name, Container: container, NetNS: netns, IfName: ifname,
+				Attempt: n, Remaining: Millis(remaining), Waited: Millis(waited), SinceFirst: Millis(since),
+			}},
+		} {
+			want, err := formatAny(m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, ok := appendUsual(nil, m)
+			if !ok && m.Type != TypeRequest && m.Type != TypeGrant {
+				t.Errorf("%s line is not a usual one", m.Type)
+			}
+			if m.Type == TypeGrant {
+				got, ok = []byte(usualGrant+"\n"), true
+			}
+			if diff := cmp.Diff(string(want), string(got)); ok && diff != "" {
+				t.Errorf("%s line (-json +usual):\n%s", m.Type, diff)
+			}
+		}
+	})
+}
+
+func TestOrdinaryRequestIsWrittenWithoutReflection(t *testing.T) {
+	if _, ok := appendUsual(nil, Message{Type: TypeRequest, Request: Request{UID: "0b2e", Namespace: "shop", Name: "cart-0"}}); !ok {
+		t.Error("it is not a usual line")
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	for _, m := range everyMessage() {
 		line, err := Format(m)
@@ -136,7 +174,7 @@ func FuzzReadLine(f *testing.F) {
 	f.Add(bytes.Repeat([]byte("x"), MaxLine+1), 700)
 	f.Fuzz(func(t *testing.T, data []byte, step int) {
 		step = max(1, min(step, 4096))
-		c := &lineConn{Conn: &pieces{data: data, step: step}}
+		c := &Lines{Conn: &pieces{data: data, step: step}}
 		rest := data
 		for {
 			line, err := c.readLine()

@@ -5,21 +5,28 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
+	"time"
 )
 
-// lineConn reads and writes the lines of one connection. One goroutine may
-// read while others write: a line is written by one call.
-type lineConn struct {
-	net.Conn
+// Conn is what a conversation needs of a connection. The errors of a read that
+// lasted until its deadline say Timeout().
+type Conn interface {
+	io.ReadWriteCloser
+	SetReadDeadline(time.Time) error
+}
+
+// Lines reads and writes the lines of one connection. One goroutine may
+// receive while others send.
+type Lines struct {
+	Conn
 	buf []byte // read and not yet returned
 }
 
 // readLine gives the next line without its newline. The slice is valid until
 // the next call. A connection that ends in the middle of a line gives
 // io.ErrUnexpectedEOF.
-func (c *lineConn) readLine() ([]byte, error) {
+func (c *Lines) readLine() ([]byte, error) {
 	seen := 0
 	for {
 		if i := bytes.IndexByte(c.buf[seen:], '\n'); i >= 0 {
@@ -45,7 +52,7 @@ const chunk = 512
 
 // fill reads once more. The buffer is a fresh one when the old is full, since
 // the last line handed out may still be in its front.
-func (c *lineConn) fill() error {
+func (c *Lines) fill() error {
 	if cap(c.buf)-len(c.buf) < chunk/2 {
 		grown := make([]byte, len(c.buf), len(c.buf)+chunk)
 		copy(grown, c.buf)
@@ -59,13 +66,13 @@ func (c *lineConn) fill() error {
 	return err
 }
 
-// errHungUp is wrapped by the errors of reading from a peer that is gone.
-var errHungUp = errors.New("the other side hung up")
+// ErrHungUp is wrapped by the errors of receiving from a peer that is gone.
+var ErrHungUp = errors.New("the other side hung up")
 
-// receive reads and parses one line. Its errors wrap errHungUp,
+// Receive reads and parses one line. Its errors wrap ErrHungUp,
 // os.ErrDeadlineExceeded (pipes have a timeout of their own), or say what is
 // wrong with the line.
-func (c *lineConn) receive() (Message, error) {
+func (c *Lines) Receive() (Message, error) {
 	line, err := c.readLine()
 	var timeout interface{ Timeout() bool }
 	switch {
@@ -76,11 +83,12 @@ func (c *lineConn) receive() (Message, error) {
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return Message{}, os.ErrDeadlineExceeded
 	default:
-		return Message{}, fmt.Errorf("%w: %w", errHungUp, err)
+		return Message{}, fmt.Errorf("%w: %w", ErrHungUp, err)
 	}
 }
 
-func (c *lineConn) send(m Message) error {
+// Send writes one line, in one call.
+func (c *Lines) Send(m Message) error {
 	line, err := Format(m)
 	if err != nil {
 		return err

@@ -48,9 +48,12 @@ const (
 // Millis is a duration that travels as whole milliseconds.
 type Millis time.Duration
 
+// Milliseconds is m as a number.
+func (m Millis) Milliseconds() int64 { return time.Duration(m).Milliseconds() }
+
 // MarshalJSON implements json.Marshaler.
 func (m Millis) MarshalJSON() ([]byte, error) {
-	return json.Marshal(time.Duration(m).Milliseconds())
+	return json.Marshal(m.Milliseconds())
 }
 
 // UnmarshalJSON implements json.Unmarshaler. Durations are between 0 and 24 h.

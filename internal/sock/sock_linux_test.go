@@ -1,4 +1,4 @@
-package sock
+package sock_test
 
 import (
 	"errors"
@@ -9,6 +9,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"evenkeel.dev/evenkeel/internal/sock"
+	"evenkeel.dev/evenkeel/internal/sock/listen"
 )
 
 func modeOf(t *testing.T, path string) os.FileMode {
@@ -56,7 +60,7 @@ func TestWideFolderIsTightenedOnlyWhenItIsOurs(t *testing.T) {
 	if err := os.WriteFile(other, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Listen(t.Context(), path); err == nil || !strings.Contains(err.Error(), "holds containerd.sock") {
+	if _, err := listen.On(t.Context(), path); err == nil || !strings.Contains(err.Error(), "holds containerd.sock") {
 		t.Errorf("in a shared folder: got %v", err)
 	}
 	if got := modeOf(t, dir); got != 0o755 {
@@ -110,11 +114,60 @@ func TestServerOfAStrangerIsNotTrusted(t *testing.T) {
 		}
 	}
 	listenAs(t, path, 65534)
-	conn, err := Dial(deadline(t), path)
+	conn, err := sock.Dial(path, soon())
 	if err == nil {
 		_ = conn.Close()
 	}
-	if !errors.Is(err, ErrUnprivileged) {
-		t.Errorf("got %v, want %v", err, ErrUnprivileged)
+	if !errors.Is(err, sock.ErrUnprivileged) {
+		t.Errorf("got %v, want %v", err, sock.ErrUnprivileged)
+	}
+}
+
+func TestWriteToAnAgentThatDoesNotReadFailsInsteadOfWaiting(t *testing.T) {
+	path := address(t)
+	listenT(t, path) // and never accepts
+	conn, err := sock.Dial(path, soon())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	for range 10_000 {
+		if _, err = conn.Write(make([]byte, 1024)); err != nil {
+			break
+		}
+	}
+	if !errors.Is(err, syscall.EAGAIN) {
+		t.Errorf("got %v, want %v", err, syscall.EAGAIN)
+	}
+}
+
+// busyServer has room for one connection, and never accepts.
+func busyServer(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "s")
+	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Close(fd) })
+	if err := errors.Join(syscall.Bind(fd, &syscall.SockaddrUnix{Name: path}), syscall.Listen(fd, 0)); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := sock.Dial(path, soon())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return path
+}
+
+func TestDialWaitsForATooBusyServerUntilItsTime(t *testing.T) {
+	path := busyServer(t)
+	start := time.Now()
+	if _, err := sock.Dial(path, start.Add(50*time.Millisecond)); !errors.Is(err, syscall.EAGAIN) {
+		t.Errorf("got %v, want %v", err, syscall.EAGAIN)
+	}
+	if d := time.Since(start); d < 50*time.Millisecond {
+		t.Errorf("gave up after %v", d)
 	}
 }

@@ -1,4 +1,4 @@
-package sock
+package sock_test
 
 import (
 	"bufio"
@@ -13,6 +13,9 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"evenkeel.dev/evenkeel/internal/sock"
+	"evenkeel.dev/evenkeel/internal/sock/listen"
 )
 
 // address is a path of its own for one test.
@@ -29,6 +32,9 @@ func address(t *testing.T) string {
 	return filepath.Join(dir, "run", "agent.sock")
 }
 
+// soon bounds one call that must not hang.
+func soon() time.Time { return time.Now().Add(20 * time.Second) }
+
 // deadline bounds one step of a test that must not hang.
 func deadline(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -38,7 +44,7 @@ func deadline(t *testing.T) context.Context {
 
 func listenT(t *testing.T, path string) net.Listener {
 	t.Helper()
-	l, err := Listen(deadline(t), path)
+	l, err := listen.On(deadline(t), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,13 +68,18 @@ func echo(l net.Listener) {
 
 func roundTrip(t *testing.T, path, line string) {
 	t.Helper()
-	conn, err := Dial(deadline(t), path)
+	conn, err := sock.Dial(path, soon())
 	if err != nil {
 		t.Error(err)
 		return
 	}
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+	roundTripOn(t, conn, line)
+}
+
+func roundTripOn(t *testing.T, conn sock.Conn, line string) {
+	t.Helper()
+	if err := conn.SetReadDeadline(soon()); err != nil {
 		t.Error(err)
 	}
 	if _, err := io.WriteString(conn, line+"\n"); err != nil {
@@ -91,7 +102,7 @@ func TestManyClientsTalkAtOnce(t *testing.T) {
 
 func TestDialFailsAtOnceWhenNobodyListens(t *testing.T) {
 	start := time.Now()
-	conn, err := Dial(deadline(t), address(t))
+	conn, err := sock.Dial(address(t), soon())
 	if err == nil {
 		_ = conn.Close()
 		t.Fatal("got a connection")
@@ -104,7 +115,7 @@ func TestDialFailsAtOnceWhenNobodyListens(t *testing.T) {
 func TestReadEndsAtItsDeadline(t *testing.T) {
 	path := address(t)
 	go echo(listenT(t, path))
-	conn, err := Dial(deadline(t), path)
+	conn, err := sock.Dial(path, soon())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +145,7 @@ func TestServerSeesTheClientHangUp(t *testing.T) {
 		_, err = conn.Read(make([]byte, 1))
 		got <- err
 	}()
-	conn, err := Dial(deadline(t), path)
+	conn, err := sock.Dial(path, soon())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,19 +160,46 @@ func TestServerSeesTheClientHangUp(t *testing.T) {
 	}
 }
 
+func TestClosingEndsAReadThatWaits(t *testing.T) {
+	path := address(t)
+	go echo(listenT(t, path))
+	conn, err := sock.Dial(path, soon())
+	if err != nil {
+		t.Fatal(err)
+	}
+	roundTripOn(t, conn, "so that the next read is the one that waits")
+	got := make(chan error, 1)
+	go func() {
+		_, err := conn.Read(make([]byte, 1))
+		got <- err
+	}()
+	_ = conn.Close()
+	select {
+	case err := <-got:
+		if err == nil {
+			t.Error("read succeeded after the close")
+		}
+	case <-deadline(t).Done():
+		t.Error("the read went on")
+	}
+	if _, err := conn.Write([]byte("x")); err == nil {
+		t.Error("wrote to a closed connection")
+	}
+}
+
 func TestSuccessorListensOnceTheOldServerLeaves(t *testing.T) {
 	path := address(t)
 	old := listenT(t, path)
 
 	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := Listen(short, path); !errors.Is(err, ErrInUse) {
-		t.Fatalf("while the old server is there: got %v, want %v", err, ErrInUse)
+	if _, err := listen.On(short, path); !errors.Is(err, listen.ErrInUse) {
+		t.Fatalf("while the old server is there: got %v, want %v", err, listen.ErrInUse)
 	}
 
 	got := make(chan net.Listener, 1)
 	go func() {
-		l, err := Listen(deadline(t), path)
+		l, err := listen.On(deadline(t), path)
 		if err != nil {
 			t.Error(err)
 		}

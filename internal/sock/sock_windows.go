@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
+	"time"
 	"unsafe"
 
 	"github.com/Microsoft/go-winio"
@@ -14,55 +14,9 @@ import (
 // DefaultPath is where the node agent listens.
 const DefaultPath = `\\.\pipe\evenkeel`
 
-// securityDescriptor lets SYSTEM and the Administrators use the pipe and
-// nobody else, inherited entries included.
-const securityDescriptor = "D:P(A;;GA;;;SY)(A;;GA;;;BA)"
-
-// bufferSize is above the longest line of the protocol, so that writing one
-// never waits for the other side to read.
-const bufferSize = 16 << 10
-
-func listen(path string) (net.Listener, error) {
-	// go-winio creates the first instance exclusively and rejects remote clients.
-	l, err := winio.ListenPipe(path, &winio.PipeConfig{
-		SecurityDescriptor: securityDescriptor,
-		InputBufferSize:    bufferSize,
-		OutputBufferSize:   bufferSize,
-	})
-	if taken(err) {
-		return nil, fmt.Errorf("%w: %w", ErrInUse, err)
-	}
-	if err != nil {
-		return nil, err
-	}
-	occupyFirstInstance(path)
-	return l, nil
-}
-
-// occupyFirstInstance connects once to the instance by which go-winio holds
-// the name and hangs up. Windows keeps clients out of that instance, so this
-// fails there at once; Wine lets the first client in, who would then wait for
-// a server that never comes.
-func occupyFirstInstance(path string) {
-	name, err := windows.UTF16PtrFromString(path)
-	if err != nil {
-		return
-	}
-	h, err := windows.CreateFile(name, windows.GENERIC_READ|windows.GENERIC_WRITE, 0, nil, windows.OPEN_EXISTING, 0, 0)
-	if err == nil {
-		_ = windows.CloseHandle(h)
-	}
-}
-
-// taken reports the errors of creating a pipe that exists already; which one
-// depends on the rights the other server left us.
-func taken(err error) bool {
-	return errors.Is(err, windows.ERROR_ACCESS_DENIED) ||
-		errors.Is(err, windows.ERROR_ALREADY_EXISTS) ||
-		errors.Is(err, windows.ERROR_PIPE_BUSY)
-}
-
-func dial(ctx context.Context, path string) (net.Conn, error) {
+func dial(path string, until time.Time) (Conn, error) {
+	ctx, cancel := context.WithDeadline(context.Background(), until)
+	defer cancel()
 	conn, err := winio.DialPipeContext(ctx, path)
 	if err != nil {
 		return nil, err
@@ -76,7 +30,7 @@ func dial(ctx context.Context, path string) (net.Conn, error) {
 // checkServer looks at the owner of the pipe, which is an account of the
 // process that created it and cannot be set to a stranger's. Unlike the
 // server's process id it cannot be reused by somebody else in between.
-func checkServer(conn net.Conn) error {
+func checkServer(conn Conn) error {
 	pipe, ok := conn.(interface{ Fd() uintptr })
 	if !ok {
 		return fmt.Errorf("reading the server's account: connection %T has no handle", conn)

@@ -1,10 +1,12 @@
-package sock
+package sock_test
 
 import (
 	"slices"
 	"testing"
 
 	"golang.org/x/sys/windows"
+
+	"evenkeel.dev/evenkeel/internal/sock"
 )
 
 // What the descriptor says is asserted here; that the system enforces it is
@@ -12,7 +14,7 @@ import (
 func TestOnlySystemAndAdministratorsReachThePipe(t *testing.T) {
 	path := address(t)
 	go echo(listenT(t, path))
-	conn, err := Dial(deadline(t), path)
+	conn, err := sock.Dial(path, soon())
 	if err != nil {
 		t.Fatal(err)
 	}

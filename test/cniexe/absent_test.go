@@ -14,7 +14,7 @@ import (
 
 	"evenkeel.dev/evenkeel/internal/cni"
 	"evenkeel.dev/evenkeel/internal/paceapi"
-	"evenkeel.dev/evenkeel/internal/sock"
+	"evenkeel.dev/evenkeel/internal/sock/listen"
 )
 
 // impatient settings: nobody waits long for an agent.
@@ -26,7 +26,7 @@ func impatient(limit int, attempt time.Duration) cni.Settings {
 // oddAgent answers the first line of every connection with text.
 func (n *node) oddAgent(text string) {
 	n.t.Helper()
-	l, err := sock.Listen(deadline(n.t), n.socket)
+	l, err := listen.On(deadline(n.t), n.socket)
 	if err != nil {
 		n.t.Fatal(err)
 	}

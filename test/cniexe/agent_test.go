@@ -10,7 +10,8 @@ import (
 	"time"
 
 	"evenkeel.dev/evenkeel/internal/paceapi"
-	"evenkeel.dev/evenkeel/internal/sock"
+	"evenkeel.dev/evenkeel/internal/paceserver"
+	"evenkeel.dev/evenkeel/internal/sock/listen"
 )
 
 // agent is a node agent of which the test decides every word.
@@ -19,30 +20,30 @@ type agent struct {
 	stop context.CancelFunc
 	done chan struct{}
 
-	decide func(paceapi.Request, *paceapi.Peer) // answers requests; nil tells them to wait
+	decide func(paceapi.Request, *paceserver.Peer) // answers requests; nil tells them to wait
 	onDone []func()
 
 	mu       sync.Mutex
 	events   []string
 	requests []paceapi.Request
 	ends     []paceapi.Done
-	peers    map[string]*paceapi.Peer // by pod name
+	peers    map[string]*paceserver.Peer // by pod name
 }
 
-func grant(_ paceapi.Request, p *paceapi.Peer) { p.Grant() }
+func grant(_ paceapi.Request, p *paceserver.Peer) { p.Grant() }
 
 // startAgent listens at the node's address.
-func (n *node) startAgent(decide func(paceapi.Request, *paceapi.Peer), onDone ...func()) *agent {
+func (n *node) startAgent(decide func(paceapi.Request, *paceserver.Peer), onDone ...func()) *agent {
 	n.t.Helper()
-	a := &agent{n: n, decide: decide, onDone: onDone, done: make(chan struct{}), peers: map[string]*paceapi.Peer{}}
-	l, err := sock.Listen(deadline(n.t), n.socket)
+	a := &agent{n: n, decide: decide, onDone: onDone, done: make(chan struct{}), peers: map[string]*paceserver.Peer{}}
+	l, err := listen.On(deadline(n.t), n.socket)
 	if err != nil {
 		n.t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	a.stop = func() { cancel(); <-a.done }
 	n.t.Cleanup(a.stop)
-	s := &paceapi.Server{Handler: a, Agent: "v-test", Problem: func(err error) { a.note("problem: %v", err) }}
+	s := &paceserver.Server{Handler: a, Agent: "v-test", Problem: func(err error) { a.note("problem: %v", err) }}
 	go func() {
 		defer close(a.done)
 		if err := s.Serve(ctx, l); err != nil {
@@ -55,7 +56,7 @@ func (n *node) startAgent(decide func(paceapi.Request, *paceapi.Peer), onDone ..
 // hungAgent takes connections and never says a word.
 func (n *node) hungAgent() {
 	n.t.Helper()
-	l, err := sock.Listen(deadline(n.t), n.socket)
+	l, err := listen.On(deadline(n.t), n.socket)
 	if err != nil {
 		n.t.Fatal(err)
 	}
@@ -83,8 +84,8 @@ func (a *agent) note(format string, args ...any) {
 	a.events = append(a.events, fmt.Sprintf(format, args...))
 }
 
-// Request implements paceapi.Handler.
-func (a *agent) Request(r paceapi.Request, p *paceapi.Peer) paceapi.Session {
+// Request implements paceserver.Handler.
+func (a *agent) Request(r paceapi.Request, p *paceserver.Peer) paceserver.Session {
 	kind := "request"
 	if r.Running {
 		kind = "running"
@@ -125,10 +126,10 @@ func (s session) Done(d paceapi.Done) {
 type oneByOne struct {
 	mu      sync.Mutex
 	busy    bool
-	waiting []*paceapi.Peer
+	waiting []*paceserver.Peer
 }
 
-func (o *oneByOne) decide(_ paceapi.Request, p *paceapi.Peer) {
+func (o *oneByOne) decide(_ paceapi.Request, p *paceserver.Peer) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !o.busy {
@@ -167,7 +168,7 @@ func (a *agent) await(event string) {
 	}
 }
 
-func (a *agent) peer(name string) *paceapi.Peer {
+func (a *agent) peer(name string) *paceserver.Peer {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.peers[name]

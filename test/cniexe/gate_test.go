@@ -12,6 +12,7 @@ import (
 
 	"evenkeel.dev/evenkeel/internal/cni"
 	"evenkeel.dev/evenkeel/internal/paceapi"
+	"evenkeel.dev/evenkeel/internal/paceserver"
 )
 
 func TestF11OriginalDoesNotRunBeforeTheGrant(t *testing.T) {
@@ -55,7 +56,7 @@ func TestRequestSaysWhoAsksAndForHowLong(t *testing.T) {
 
 func TestRefusalIsCNIError11WithThePlaceInTheQueue(t *testing.T) {
 	n := newNode(t, cni.Settings{})
-	a := n.startAgent(func(_ paceapi.Request, p *paceapi.Peer) {
+	a := n.startAgent(func(_ paceapi.Request, p *paceserver.Peer) {
 		p.Refuse(paceapi.Place{Rank: 12, Length: 40, Reason: "3 pods are starting, limit 3"})
 	})
 	r := n.add("cart-0")
@@ -73,7 +74,7 @@ func TestRefusalIsCNIError11WithThePlaceInTheQueue(t *testing.T) {
 // F10: whatever happened to ADD, the DEL that follows reaches the original.
 func TestF10RefusedPodComesBackWithItsHistory(t *testing.T) {
 	n := newNode(t, cni.Settings{})
-	refuse := func(_ paceapi.Request, p *paceapi.Peer) { p.Refuse(paceapi.Place{Reason: "not yet"}) }
+	refuse := func(_ paceapi.Request, p *paceserver.Peer) { p.Refuse(paceapi.Place{Reason: "not yet"}) }
 	a := n.startAgent(refuse)
 	for range 2 {
 		if exit := n.do(n.add("cart-0")); exit != 1 {

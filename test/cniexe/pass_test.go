@@ -14,6 +14,7 @@ import (
 
 	"evenkeel.dev/evenkeel/internal/cni"
 	"evenkeel.dev/evenkeel/internal/paceapi"
+	"evenkeel.dev/evenkeel/internal/paceserver"
 )
 
 // seen is everything that a caller and the original see of a call.
@@ -287,7 +288,7 @@ func TestF6DelThatHangsHoldsNoOtherPodUp(t *testing.T) {
 
 func TestF33NothingIsWrittenOutsideOurFolder(t *testing.T) {
 	n := newNode(t, cni.Settings{})
-	a := n.startAgent(func(_ paceapi.Request, p *paceapi.Peer) { p.Refuse(paceapi.Place{Reason: "not yet"}) })
+	a := n.startAgent(func(_ paceapi.Request, p *paceserver.Peer) { p.Refuse(paceapi.Place{Reason: "not yet"}) })
 	n.do(n.add("cart-0"))
 	n.do(n.call(n.plugin(), "VERSION", ""))
 	a.await("gone cart-0")

@@ -3,7 +3,6 @@ package pacepolicy
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -62,8 +61,8 @@ func startAgent(t *testing.T, cluster *harness.Cluster, node, config string) *ag
 			t.Logf("agent:\n%s", a.said(t))
 		}
 	})
-	harness.Await(t, time.Minute, "the agent listens", func(ctx context.Context) error {
-		conn, err := sock.Dial(ctx, a.socket)
+	harness.Await(t, time.Minute, "the agent listens", func(context.Context) error {
+		conn, err := sock.Dial(a.socket, time.Now().Add(time.Second))
 		if err == nil {
 			conn.Close()
 		}
@@ -106,10 +105,7 @@ type start struct {
 
 func (a *agent) add(t *testing.T, name string) *start {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	var conn net.Conn
-	conn, err := sock.Dial(ctx, a.socket)
+	conn, err := sock.Dial(a.socket, time.Now().Add(10*time.Second))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package paceapi
+package paceserver
 
 import (
 	"context"
@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"evenkeel.dev/evenkeel/internal/paceapi"
 )
 
 // lobby is a listener whose connections never leave the process, so that a
@@ -54,7 +56,7 @@ func (d *desk) note(format string, args ...any) {
 	d.notes = append(d.notes, fmt.Sprintf(format, args...))
 }
 
-func (d *desk) Request(r Request, p *Peer) Session {
+func (d *desk) Request(r paceapi.Request, p *Peer) Session {
 	d.note("request %s", r.Name)
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -75,7 +77,7 @@ type visitor struct {
 }
 
 func (v visitor) Ack() { v.note("ack %s", v.name) }
-func (v visitor) Done(d Done) {
+func (v visitor) Done(d paceapi.Done) {
 	v.note("done %s exit %d after %v", v.name, d.Exit, time.Duration(d.Duration))
 }
 func (v visitor) Gone() { v.note("gone %s", v.name) }
@@ -110,10 +112,10 @@ func (w *world) want(notes ...string) {
 	}
 }
 
-func (w *world) request(name string) *Client {
+func (w *world) request(name string) *paceapi.Client {
 	w.t.Helper()
-	c := NewClient(w.dial())
-	if err := c.Request(Request{Namespace: "shop", Name: name, Remaining: Millis(time.Minute)}); err != nil {
+	c := paceapi.NewClient(w.dial())
+	if err := c.Request(paceapi.Request{Namespace: "shop", Name: name, Remaining: paceapi.Millis(time.Minute)}); err != nil {
 		w.t.Fatal(err)
 	}
 	synctest.Wait()
@@ -121,11 +123,11 @@ func (w *world) request(name string) *Client {
 }
 
 // next reads one line of the agent's while act makes it say it.
-func (w *world) next(c *Client, act func()) (Message, error) {
-	var m Message
+func (w *world) next(c *paceapi.Client, act func()) (paceapi.Message, error) {
+	var m paceapi.Message
 	var err error
 	var wg sync.WaitGroup
-	wg.Go(func() { m, err = c.Next(time.Now().Add(Silence)) })
+	wg.Go(func() { m, err = c.Next(time.Now().Add(paceapi.Silence)) })
 	act()
 	wg.Wait()
 	return m, err
@@ -134,15 +136,15 @@ func (w *world) next(c *Client, act func()) (Message, error) {
 func TestGrantedStartIsToldFromRequestToDone(t *testing.T) {
 	inWorld(t, 0, func(w *world) {
 		c := w.request("cart-0")
-		at := Place{Rank: 2, Length: 7, Reason: "limit 3"}
+		at := paceapi.Place{Rank: 2, Length: 7, Reason: "limit 3"}
 		m, err := w.next(c, func() { w.peers[0].Waiting(at) })
-		if diff := cmp.Diff(Message{Type: TypeWaiting, Place: at}, m); err != nil || diff != "" {
+		if diff := cmp.Diff(paceapi.Message{Type: paceapi.TypeWaiting, Place: at}, m); err != nil || diff != "" {
 			t.Errorf("waiting: %v %s", err, diff)
 		}
-		if m, err := w.next(c, w.peers[0].Grant); err != nil || m.Type != TypeGrant {
+		if m, err := w.next(c, w.peers[0].Grant); err != nil || m.Type != paceapi.TypeGrant {
 			t.Errorf("grant: %v %v", m, err)
 		}
-		if err := errors.Join(c.Ack(), c.Done(Done{Duration: Millis(time.Second), Exit: 3}), c.Close()); err != nil {
+		if err := errors.Join(c.Ack(), c.Done(paceapi.Done{Duration: paceapi.Millis(time.Second), Exit: 3}), c.Close()); err != nil {
 			t.Error(err)
 		}
 		w.want("request cart-0", "ack cart-0", "done cart-0 exit 3 after 1s", "gone cart-0")
@@ -168,9 +170,9 @@ func TestExecutableThatDiesWhileItsPluginRunsIsNotDone(t *testing.T) {
 func TestRefusalCarriesPlaceAndReason(t *testing.T) {
 	inWorld(t, 0, func(w *world) {
 		c := w.request("cart-0")
-		at := Place{Rank: 12, Length: 40, Reason: "3 pods are starting, limit 3"}
+		at := paceapi.Place{Rank: 12, Length: 40, Reason: "3 pods are starting, limit 3"}
 		m, err := w.next(c, func() { w.peers[0].Refuse(at) })
-		if diff := cmp.Diff(Message{Type: TypeRefuse, Place: at}, m); err != nil || diff != "" {
+		if diff := cmp.Diff(paceapi.Message{Type: paceapi.TypeRefuse, Place: at}, m); err != nil || diff != "" {
 			t.Errorf("refuse: %v %s", err, diff)
 		}
 		w.peers[0].Grant() // too late, and must not reach anybody
@@ -184,7 +186,7 @@ func TestEndOfTheAgentHangsUpOnEverybodyOnce(t *testing.T) {
 	inWorld(t, 0, func(w *world) {
 		a, b := w.request("a"), w.request("b")
 		w.stop()
-		for _, c := range []*Client{a, b} {
+		for _, c := range []*paceapi.Client{a, b} {
 			if _, err := c.Next(time.Time{}); err == nil {
 				t.Error("a client was not hung up on")
 			}
@@ -200,7 +202,7 @@ func TestEndOfTheAgentHangsUpOnEverybodyOnce(t *testing.T) {
 
 func TestPingIsAnsweredWithTheAgentsVersion(t *testing.T) {
 	inWorld(t, 0, func(w *world) {
-		c := NewClient(w.dial())
+		c := paceapi.NewClient(w.dial())
 		agent, err := c.Ping(time.Now().Add(time.Second))
 		if err != nil || agent != "v9" {
 			t.Errorf("got %q, %v", agent, err)
@@ -211,12 +213,12 @@ func TestPingIsAnsweredWithTheAgentsVersion(t *testing.T) {
 }
 
 // badOpening sends bytes and gives the line that comes back.
-func (w *world) badOpening(text string) (Message, error) {
+func (w *world) badOpening(text string) (paceapi.Message, error) {
 	conn := w.dial()
 	defer conn.Close()
 	go func() { _, _ = conn.Write([]byte(text)) }()
-	c := &lineConn{Conn: conn}
-	return c.receive()
+	c := &paceapi.Lines{Conn: conn}
+	return c.Receive()
 }
 
 func TestWhatCannotBeUnderstoodIsAnsweredAndClosed(t *testing.T) {
@@ -225,7 +227,7 @@ func TestWhatCannotBeUnderstoodIsAnsweredAndClosed(t *testing.T) {
 		"wrong version":      `{"v":7,"type":"request","namespace":"a","name":"b"}` + "\n",
 		"no name":            `{"v":1,"type":"request","namespace":"a"}` + "\n",
 		"done first":         `{"v":1,"type":"done"}` + "\n",
-		"a line without end": strings.Repeat("x", MaxLine+chunk),
+		"a line without end": strings.Repeat("x", paceapi.MaxLine+512),
 		"nothing at all":     "",
 		"half a line":        `{"v":1,"ty`,
 	} {
@@ -233,10 +235,10 @@ func TestWhatCannotBeUnderstoodIsAnsweredAndClosed(t *testing.T) {
 			inWorld(t, 0, func(w *world) {
 				start := time.Now()
 				m, err := w.badOpening(text)
-				if err != nil || m.Type != TypeError || m.Reason == "" {
+				if err != nil || m.Type != paceapi.TypeError || m.Reason == "" {
 					t.Errorf("got %+v, %v: want an error line", m, err)
 				}
-				if d := time.Since(start); d > FirstAnswer {
+				if d := time.Since(start); d > paceapi.FirstAnswer {
 					t.Errorf("answered after %v", d)
 				}
 				got := w.told()
@@ -262,8 +264,8 @@ func TestSecondAckEndsTheConversation(t *testing.T) {
 		c := w.request("cart-0")
 		_ = c.Ack()
 		_ = c.Ack()
-		if _, err := c.Next(time.Now().Add(time.Second)); !errors.Is(err, ErrRefusedLine) {
-			t.Errorf("got %v, want %v", err, ErrRefusedLine)
+		if _, err := c.Next(time.Now().Add(time.Second)); !errors.Is(err, paceapi.ErrRefusedLine) {
+			t.Errorf("got %v, want %v", err, paceapi.ErrRefusedLine)
 		}
 		_ = c.Close()
 		w.want("request cart-0", "ack cart-0", "problem: conversation with a CNI executable: unexpected ack line", "gone cart-0")
@@ -273,16 +275,16 @@ func TestSecondAckEndsTheConversation(t *testing.T) {
 func TestTooManyWaitersAreRefusedPolitelyButRunningOnesCount(t *testing.T) {
 	inWorld(t, 1, func(w *world) {
 		first := w.request("first")
-		second := NewClient(w.dial())
-		_ = second.Request(Request{Namespace: "shop", Name: "second"})
+		second := paceapi.NewClient(w.dial())
+		_ = second.Request(paceapi.Request{Namespace: "shop", Name: "second"})
 		m, err := second.Next(time.Now().Add(time.Second))
-		if err != nil || m.Type != TypeRefuse || !strings.Contains(m.Place.Reason, "already serves 1 starts") {
+		if err != nil || m.Type != paceapi.TypeRefuse || !strings.Contains(m.Place.Reason, "already serves 1 starts") {
 			t.Errorf("second: got %+v, %v", m, err)
 		}
 		_ = second.Close()
 		synctest.Wait()
-		running := NewClient(w.dial())
-		_ = running.Request(Request{Namespace: "shop", Name: "running", Running: true})
+		running := paceapi.NewClient(w.dial())
+		_ = running.Request(paceapi.Request{Namespace: "shop", Name: "running", Running: true})
 		w.want("request first", "request running")
 		_ = errors.Join(first.Close(), running.Close())
 	})
@@ -292,7 +294,7 @@ func TestPeerThatDoesNotReadIsHungUpOn(t *testing.T) {
 	inWorld(t, 0, func(w *world) {
 		w.request("stuck") // net.Pipe holds nothing: nobody reads, nothing is written
 		start := time.Now()
-		w.peers[0].Waiting(Place{Rank: 1, Length: 1})
+		w.peers[0].Waiting(paceapi.Place{Rank: 1, Length: 1})
 		if d := time.Since(start); d > sendPatience {
 			t.Errorf("the agent was held for %v", d)
 		}
@@ -303,7 +305,7 @@ func TestPeerThatDoesNotReadIsHungUpOn(t *testing.T) {
 func TestClientTellsSilenceFromHangUp(t *testing.T) {
 	inWorld(t, 0, func(w *world) {
 		c := w.request("cart-0")
-		if _, err := c.Next(time.Now().Add(FirstAnswer)); !errors.Is(err, os.ErrDeadlineExceeded) {
+		if _, err := c.Next(time.Now().Add(paceapi.FirstAnswer)); !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("got %v, want a deadline", err)
 		}
 		_ = c.Close()

@@ -1,4 +1,6 @@
-package paceapi
+// Package paceserver is the node agent's side of the conversations of package
+// paceapi. It is apart from it to keep package net out of the CNI executable.
+package paceserver
 
 import (
 	"context"
@@ -8,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"evenkeel.dev/evenkeel/internal/paceapi"
 )
 
 // DefaultMaxConns is how many executables a Server serves at once by default.
@@ -25,7 +29,7 @@ const lastWords = time.Second
 // return: nothing the executable does is seen in the meantime. The peer may be
 // used during the call and after it.
 type Handler interface {
-	Request(req Request, peer *Peer) Session
+	Request(req paceapi.Request, peer *Peer) Session
 }
 
 // Session is told what the executable does after its request, one call at a
@@ -35,7 +39,7 @@ type Handler interface {
 // its connection while the original ran.
 type Session interface {
 	Ack()
-	Done(Done)
+	Done(paceapi.Done)
 	Gone()
 }
 
@@ -43,26 +47,33 @@ type Session interface {
 // goroutine, do not block on the peer for longer than 100 ms, and hang up when
 // the line cannot be sent, which the Session learns as Gone.
 type Peer struct {
-	conn *lineConn
-	mu   sync.Mutex // one line at a time; guards over
-	over bool
+	lines *paceapi.Lines
+	conn  net.Conn
+	mu    sync.Mutex // one line at a time; guards over
+	over  bool
 }
 
 // Waiting tells the executable its place. To be repeated at least every
 // KeepAlive, unchanged if need be, or the executable takes the agent for hung.
-func (p *Peer) Waiting(at Place) { p.say(Message{Type: TypeWaiting, Place: at}, false) }
+func (p *Peer) Waiting(at paceapi.Place) {
+	p.say(paceapi.Message{Type: paceapi.TypeWaiting, Place: at}, false)
+}
 
 // Grant lets the original run. It counts once Session.Ack is called.
-func (p *Peer) Grant() { p.say(Message{Type: TypeGrant}, false) }
+func (p *Peer) Grant() { p.say(paceapi.Message{Type: paceapi.TypeGrant}, false) }
 
 // Refuse ends the attempt: the executable answers its caller with CNI error 11
 // and this text, and the kubelet comes back in 10 to 18 s.
-func (p *Peer) Refuse(at Place) { p.say(Message{Type: TypeRefuse, Place: at}, true) }
+func (p *Peer) Refuse(at paceapi.Place) {
+	p.say(paceapi.Message{Type: paceapi.TypeRefuse, Place: at}, true)
+}
 
-func (p *Peer) fail(err error) { p.say(Message{Type: TypeError, Reason: err.Error()}, true) }
+func (p *Peer) fail(err error) {
+	p.say(paceapi.Message{Type: paceapi.TypeError, Reason: err.Error()}, true)
+}
 
 // say sends one line unless the last one was sent already.
-func (p *Peer) say(m Message, last bool) {
+func (p *Peer) say(m paceapi.Message, last bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.over {
@@ -71,7 +82,7 @@ func (p *Peer) say(m Message, last bool) {
 	p.over = last
 	err := p.conn.SetWriteDeadline(time.Now().Add(sendPatience))
 	if err == nil {
-		err = p.conn.send(m)
+		err = p.lines.Send(m)
 	}
 	if err == nil && last {
 		err = p.conn.SetReadDeadline(time.Now().Add(lastWords))
@@ -161,19 +172,19 @@ func (s *Server) converse(ctx context.Context, conn net.Conn) {
 	if open > 2*s.limit() {
 		return
 	}
-	lines := &lineConn{Conn: conn}
-	peer := &Peer{conn: lines}
+	lines := &paceapi.Lines{Conn: conn}
+	peer := &Peer{lines: lines, conn: conn}
 	first, err := firstLine(lines)
 	switch {
 	case err != nil:
 		s.broken(peer, err)
-	case first.Type == TypePing:
-		peer.say(Message{Type: TypePong, Agent: s.Agent}, true)
+	case first.Type == paceapi.TypePing:
+		peer.say(paceapi.Message{Type: paceapi.TypePong, Agent: s.Agent}, true)
 		drain(lines)
-	case first.Type != TypeRequest:
+	case first.Type != paceapi.TypeRequest:
 		s.broken(peer, fmt.Errorf("first line is %s: expected request or ping", first.Type))
 	case open > s.limit() && !first.Request.Running:
-		peer.Refuse(Place{Reason: fmt.Sprintf("the node agent already serves %d starts", s.limit())})
+		peer.Refuse(paceapi.Place{Reason: fmt.Sprintf("the node agent already serves %d starts", s.limit())})
 		drain(lines)
 	default:
 		s.session(lines, peer, s.Handler.Request(first.Request, peer))
@@ -181,33 +192,33 @@ func (s *Server) converse(ctx context.Context, conn net.Conn) {
 }
 
 // firstLine bounds how long a silent connection lives.
-func firstLine(c *lineConn) (Message, error) {
-	if err := c.SetReadDeadline(time.Now().Add(FirstAnswer)); err != nil {
-		return Message{}, err
+func firstLine(c *paceapi.Lines) (paceapi.Message, error) {
+	if err := c.SetReadDeadline(time.Now().Add(paceapi.FirstAnswer)); err != nil {
+		return paceapi.Message{}, err
 	}
-	m, err := c.receive()
+	m, err := c.Receive()
 	if err != nil {
-		return Message{}, err
+		return paceapi.Message{}, err
 	}
 	return m, c.SetReadDeadline(time.Time{})
 }
 
 // session passes on what the peer says until it hangs up.
-func (s *Server) session(c *lineConn, peer *Peer, to Session) {
+func (s *Server) session(c *paceapi.Lines, peer *Peer, to Session) {
 	defer to.Gone()
 	var acked, done bool
 	for {
-		m, err := c.receive()
+		m, err := c.Receive()
 		switch {
 		case err != nil:
 			if !done && !peer.ended() {
 				s.broken(peer, err)
 			}
 			return
-		case m.Type == TypeAck && !acked && !done:
+		case m.Type == paceapi.TypeAck && !acked && !done:
 			acked = true
 			to.Ack()
-		case m.Type == TypeDone && !done:
+		case m.Type == paceapi.TypeDone && !done:
 			done = true
 			to.Done(m.Done)
 			// Nothing more is expected but the hang-up.
@@ -223,21 +234,21 @@ func (s *Server) session(c *lineConn, peer *Peer, to Session) {
 
 // broken ends a conversation. A peer that merely left is not worth a report.
 func (s *Server) broken(peer *Peer, err error) {
-	if errors.Is(err, errHungUp) {
+	if errors.Is(err, paceapi.ErrHungUp) {
 		return
 	}
 	s.report(fmt.Errorf("conversation with a CNI executable: %w", err))
 	peer.fail(err)
-	drain(peer.conn)
+	drain(peer.lines)
 }
 
 // drain waits until the peer has read the last line and hung up, so that
 // closing does not take the line away from it.
-func drain(c *lineConn) {
+func drain(c *paceapi.Lines) {
 	if c.SetReadDeadline(time.Now().Add(lastWords)) != nil {
 		return
 	}
-	var scrap [chunk]byte
+	var scrap [512]byte
 	for {
 		if _, err := c.Read(scrap[:]); err != nil {
 			return
