@@ -30,6 +30,7 @@ type Snapshot struct {
 
 	nodeByName map[string]*Node
 	podsByUID  map[string]int // how many pods each owner UID has, in any state
+	budgets    Selecting[*Budget]
 }
 
 // Has tells "there are none" from "they were not looked at".
@@ -80,6 +81,9 @@ func (p *Parts) Snapshot(takenAt time.Time) (*Snapshot, error) {
 	}
 	for _, list := range s.Budgets {
 		slices.SortFunc(list, func(a, b *Budget) int { return cmp.Compare(a.Name, b.Name) })
+		for _, b := range list {
+			s.budgets.Add(b.Namespace, b.Selector, b)
+		}
 	}
 	return s, nil
 }
@@ -102,15 +106,7 @@ func (s *Snapshot) Pod(namespace, name string) *Pod {
 func (s *Snapshot) Siblings(ownerUID string) int { return s.podsByUID[ownerUID] }
 
 // BudgetsOf returns the budgets that select the pod, by name.
-func (s *Snapshot) BudgetsOf(p *PodInfo) []*Budget {
-	var out []*Budget
-	for _, b := range s.Budgets[p.Namespace] {
-		if b.Selector.Matches(labelSet(p.Labels)) {
-			out = append(out, b)
-		}
-	}
-	return out
-}
+func (s *Snapshot) BudgetsOf(p *PodInfo) []*Budget { return s.budgets.Of(p.Namespace, p.Labels) }
 
 // Top returns the owner to show and to count by: the Deployment of a ReplicaSet where that is known, else the pod's own
 // owner, or nil for a bare pod.

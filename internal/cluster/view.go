@@ -4,8 +4,6 @@ import (
 	"iter"
 	"maps"
 	"slices"
-
-	"k8s.io/apimachinery/pkg/labels"
 )
 
 // View is a snapshot as a cycle sees it while it decides: pods that were chosen to move are no longer on
@@ -83,7 +81,5 @@ func (v *View) PodsOn(n *Node) iter.Seq[*Pod] {
 
 // Used is the sum of the requests of the non-terminal pods on n, and of the bookings. It must not be changed.
 func (v *View) Used(n *Node) Amounts { return v.used[n.Index] }
-
-func labelSet(m map[string]string) labels.Set { return m }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -24,11 +25,12 @@ type counter struct {
 	nodes    *inclusion // nil: every node
 	domains  []bool     // that count; nil: all
 	total    int
+	version  int // of the counts of domains with several nodes
 	// staying leaves out pods that are being deleted, as topology spread does and affinity does not.
 	staying bool
 
-	least      int32 // of the domains that count
-	leastKnown bool
+	having map[int32]int // how many of the domains that count have a count; nil until it is asked for
+	least  int32         // the smallest of these
 }
 
 // at is the domain of n, -1 when n does not count.
@@ -45,23 +47,44 @@ func (c *counter) selects(p *cluster.Pod) bool {
 
 func (c *counter) add(n *cluster.Node, by int32) {
 	if d := c.at(n); d >= 0 {
-		c.counts[d] += by
+		c.recount(d, by)
 		c.total += int(by)
-		c.leastKnown = false
+		if c.sizes[d] > 1 {
+			c.version++
+		}
+	}
+}
+
+// recount changes the count of a domain, and with it the least count, if that is known: it moves by one at most.
+func (c *counter) recount(d, by int32) {
+	was := c.counts[d]
+	c.counts[d] += by
+	if c.having == nil || c.domains != nil && !c.domains[d] {
+		return
+	}
+	c.having[was]--
+	c.having[was+by]++
+	switch {
+	case was+by < c.least:
+		c.least = was + by
+	case was == c.least && c.having[was] == 0:
+		c.least = was + by
 	}
 }
 
 // fewest is the count of the domain that has fewest.
 func (c *counter) fewest() int32 {
-	if !c.leastKnown {
+	if c.having == nil {
+		c.having = map[int32]int{}
 		first := true
-		c.least = 0
 		for d, n := range c.counts {
-			if (c.domains == nil || c.domains[d]) && (first || n < c.least) {
-				c.least, first = n, false
+			if c.domains == nil || c.domains[d] {
+				c.having[n]++
+				if first || n < c.least {
+					c.least, first = n, false
+				}
 			}
 		}
-		c.leastKnown = true
 	}
 	return c.least
 }
@@ -88,11 +111,14 @@ func (s *Scheduler) counterFor(key counterKey, topologyKey string, namespaces []
 	t := s.topology(topologyKey)
 	c := &counter{topology: t, counts: make([]int32, len(t.values))}
 	fill(c)
+	says := fmt.Sprintf("%s\n%s\n%q\n%v\n%p", topologyKey, cluster.SelectorKey(c.selector), namespaces, c.staying, c.nodes)
+	if equal := s.equal[says]; equal != nil {
+		s.counters[key] = equal
+		return equal
+	}
+	s.equal[says] = c
 	for _, ns := range namespaces {
-		for _, g := range s.likely.of(ns, s.like(ns), c.selector) {
-			if !c.selector.Matches(labels.Set(g.labels)) {
-				continue
-			}
+		for _, g := range s.crowd.selected(s.view, ns, c.selector) {
 			for _, p := range g.pods {
 				if !s.view.Gone(p) && !(c.staying && p.Deleting) {
 					c.add(p.Node, 1)
@@ -104,7 +130,7 @@ func (s *Scheduler) counterFor(key counterKey, topologyKey string, namespaces []
 				c.add(a.node, 1)
 			}
 		}
-		s.following[ns] = append(s.following[ns], c)
+		s.following.Add(ns, c.selector, c)
 	}
 	s.counters[key] = c
 	return c
@@ -121,16 +147,20 @@ func (s *Scheduler) namespacesOf(t *cluster.Term, own string) []string {
 	if len(t.Namespaces) == 0 && t.NamespaceSelector == nil {
 		return []string{own}
 	}
-	list := slices.Clone(t.Namespaces)
-	if t.NamespaceSelector != nil {
-		for _, name := range sortedNames(s.view.Namespaces) {
-			if t.NamespaceSelector.Matches(labels.Set(s.view.Namespaces[name].Labels)) {
+	key := termIn{t, own}
+	list, ok := s.namespaces[key]
+	if !ok {
+		list = slices.Clone(t.Namespaces)
+		for name, ns := range s.view.Namespaces {
+			if t.NamespaceSelector != nil && t.NamespaceSelector.Matches(labels.Set(ns.Labels)) {
 				list = append(list, name)
 			}
 		}
+		slices.Sort(list)
+		list = slices.Compact(list)
+		s.namespaces[key] = list
 	}
-	slices.Sort(list)
-	return slices.Compact(list)
+	return list
 }
 
 // besides counts the pods that a term selects in n's domain, p itself left out.
@@ -151,6 +181,14 @@ func (s *Scheduler) self(p *cluster.Pod, c *counter, domain int32) int32 {
 	return 1
 }
 
+// own is 1 if p is counted in c.
+func (s *Scheduler) own(p *cluster.Pod, c *counter) int {
+	if p.Node == nil || c.at(p.Node) < 0 {
+		return 0
+	}
+	return int(s.self(p, c, c.at(p.Node)))
+}
+
 // near reports whether required affinity is met on n: a pod that the term selects runs in its domain, or none runs anywhere and
 // the pod selects itself.
 func (s *Scheduler) near(p *cluster.Pod, n *cluster.Node, t *cluster.Term) bool {
@@ -161,11 +199,7 @@ func (s *Scheduler) near(p *cluster.Pod, n *cluster.Node, t *cluster.Term) bool 
 		return true
 	}
 	c := s.termCounter(p, t)
-	var own int32
-	if p.Node != nil && c.at(p.Node) >= 0 {
-		own = s.self(p, c, c.at(p.Node))
-	}
-	return c.total == int(own) && slices.Contains(s.namespacesOf(t, p.Namespace), p.Namespace) && t.Selector.Matches(labels.Set(p.Labels))
+	return c.total == s.own(p, c) && slices.Contains(s.namespacesOf(t, p.Namespace), p.Namespace) && t.Selector.Matches(labels.Set(p.Labels))
 }
 
 func hard(c *cluster.SpreadConstraint) bool {
@@ -198,12 +232,7 @@ func (s *Scheduler) unevenOn(p *cluster.Pod, n *cluster.Node, sc *cluster.Spread
 	case d < 0:
 		return obstacle{} // the constraint's inclusion policies leave the node out
 	}
-	least := c.fewest()
-	if p.Node != nil {
-		if own := c.at(p.Node); own >= 0 && s.self(p, c, own) == 1 {
-			least = min(least, c.counts[own]-1)
-		}
-	}
+	least := s.leastWithout(p, c)
 	if sc.MinDomains > 0 && int(sc.MinDomains) > c.size() {
 		least = 0
 	}
@@ -215,6 +244,14 @@ func (s *Scheduler) unevenOn(p *cluster.Pod, n *cluster.Node, sc *cluster.Spread
 		return obstacle{code: CodeUneven, key: sc.TopologyKey, value: c.values[d], have: int64(after), least: int64(least), most: int64(sc.MaxSkew)}
 	}
 	return obstacle{}
+}
+
+// leastWithout is the least count of a domain once p has left.
+func (s *Scheduler) leastWithout(p *cluster.Pod, c *counter) int32 {
+	if s.own(p, c) == 0 {
+		return c.fewest()
+	}
+	return min(c.fewest(), c.counts[c.at(p.Node)]-1)
 }
 
 func (s *Scheduler) spreadCounter(p *cluster.Pod, sc *cluster.SpreadConstraint) *counter {

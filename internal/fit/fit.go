@@ -27,12 +27,15 @@ type Checker struct {
 	inList     []bool // by node index
 	placements map[*cluster.Placement]*placement
 	nowhere    map[*cluster.Spec]nowhere
+	alike      map[likeness]*alike
+	crowd      crowd
 }
 
 // placement is what is known of one Placement.
 type placement struct {
 	static []answer // by node index
 	hint   int      // position in nodes where a pod of this placement last fitted
+	pool   *pool    // nil until a pod of the placement fitted nowhere
 }
 
 // answer is a lazily filled yes or no.
@@ -55,7 +58,7 @@ type nowhere struct {
 func NewChecker(view *cluster.View, nodes []*cluster.Node) *Checker {
 	c := &Checker{
 		view: view, nodes: nodes, inList: make([]bool, len(view.Nodes)),
-		placements: map[*cluster.Placement]*placement{}, nowhere: map[*cluster.Spec]nowhere{},
+		placements: map[*cluster.Placement]*placement{}, nowhere: map[*cluster.Spec]nowhere{}, alike: map[likeness]*alike{},
 	}
 	for _, n := range nodes {
 		c.inList[n.Index] = true
@@ -74,29 +77,39 @@ func (c *Checker) Fits(p *cluster.Pod, n *cluster.Node) bool {
 
 // AnyOther returns a node of the list, other than the pod's own, on which it fits, or nil.
 func (c *Checker) AnyOther(p *cluster.Pod) *cluster.Node {
+	if len(p.Spec.AntiAffinity) > 0 {
+		return c.search(p, c.Fits, c.obstacle, inOneNamespace)
+	}
 	own := -1
 	if p.Node != nil {
 		own = p.Node.Index
 	}
-	cacheable := len(p.Spec.AntiAffinity) == 0
-	if cacheable {
-		if was, ok := c.nowhere[p.Spec]; ok {
-			return c.anyChanged(p, own, was)
-		}
-	}
 	pl := c.placement(p)
+	if pl.pool != nil && c.hopeless(p) {
+		return nil
+	}
+	if was, ok := c.nowhere[p.Spec]; ok {
+		return c.anyChanged(p, own, was)
+	}
+	if n := c.first(pl, p, c.Fits); n != nil {
+		return n
+	}
+	c.pool(p)
+	c.nowhere[p.Spec] = nowhere{changes: len(c.view.Changed()), except: own}
+	return nil
+}
+
+// first returns the first node that will do, other than the pod's own, beginning where a pod of the placement last fitted.
+func (c *Checker) first(pl *placement, p *cluster.Pod, ok func(*cluster.Pod, *cluster.Node) bool) *cluster.Node {
 	for i := range c.nodes {
 		at := pl.hint + i
 		if at >= len(c.nodes) {
 			at -= len(c.nodes)
 		}
-		if n := c.nodes[at]; n.Index != own && c.Fits(p, n) {
+		if n := c.nodes[at]; n != p.Node && ok(p, n) {
 			pl.hint = at
 			return n
 		}
-	}
-	if cacheable {
-		c.nowhere[p.Spec] = nowhere{changes: len(c.view.Changed()), except: own}
 	}
 	return nil
 }
@@ -139,14 +152,8 @@ func (c *Checker) told(p *cluster.Pod, n *cluster.Node, o obstacle) (plan.Reason
 
 // obstacle finds the first rule that keeps p off n.
 func (c *Checker) obstacle(p *cluster.Pod, n *cluster.Node) obstacle {
-	switch {
-	case c.allowed(c.placement(p), p, n):
-	case n.Unschedulable:
-		return obstacle{code: CodeCordoned}
-	case !p.Spec.Placement.Selects(n.NodeInfo):
-		return obstacle{code: CodeNotSelected}
-	default:
-		return obstacle{code: CodeTainted}
+	if !c.allowed(c.placement(p), p, n) {
+		return obstacle{code: ban(p, n)}
 	}
 	if other := c.repelledBy(p, n); other != nil {
 		return obstacle{code: CodeRepelled, other: other}
@@ -159,10 +166,22 @@ func (c *Checker) obstacle(p *cluster.Pod, n *cluster.Node) obstacle {
 	return obstacle{}
 }
 
-// WhyNowhere sums up why p fits on no node other than its own, or says that it does.
-func (c *Checker) WhyNowhere(p *cluster.Pod) plan.Reason { return c.nowhereBecause(p, c.obstacle) }
+// WhyNowhere sums up why p fits on no node other than its own.
+func (c *Checker) WhyNowhere(p *cluster.Pod) plan.Reason {
+	switch {
+	case c.AnyOther(p) != nil:
+	case len(p.Spec.AntiAffinity) == 0:
+		return c.noRoom(p)
+	default:
+		if a := c.known(p, c.obstacle, inOneNamespace); a != nil {
+			return a.reason(p.Node)
+		}
+	}
+	return c.nowhereBecause(p, c.obstacle)
+}
 
-func (c *Checker) nowhereBecause(p *cluster.Pod, find func(*cluster.Pod, *cluster.Node) obstacle) plan.Reason {
+// nowhereBecause asks about every node.
+func (c *Checker) nowhereBecause(p *cluster.Pod, find finder) plan.Reason {
 	counts := map[string]int{}
 	for _, n := range c.nodes {
 		if n == p.Node {
@@ -203,8 +222,8 @@ func (c *Checker) repelledBy(p *cluster.Pod, n *cluster.Node) *cluster.Pod {
 		if _, ok := n.Labels[t.TopologyKey]; !ok {
 			continue
 		}
-		for other := range c.view.PodsOn(n) {
-			if other.Name != p.Name && !other.Terminal() && TermSelects(t, p.Namespace, other) {
+		for _, other := range c.crowd.on(c.view, t, p.Namespace, n) {
+			if other.Name != p.Name && !c.view.Gone(other) {
 				return other
 			}
 		}

@@ -5,15 +5,18 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"evenkeel.dev/evenkeel/internal/cluster"
 	"evenkeel.dev/evenkeel/internal/fit"
+	"evenkeel.dev/evenkeel/internal/plan"
 	"evenkeel.dev/evenkeel/internal/testkit"
 )
 
 // TestRememberedAnswersAreRight: what a checker and a scheduler remember from earlier questions never changes an answer, whatever
 // was moved in between. A fresh one, asked about every node, is the judge.
 func TestRememberedAnswersAreRight(t *testing.T) {
-	for seed := range uint64(200) {
+	for seed := range uint64(300) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 3))
 			view := cluster.NewView(randomSnapshot(t, rng))
@@ -54,6 +57,23 @@ func judgeChecker(t *testing.T, view *cluster.View, checker *fit.Checker, p *clu
 	if n != nil && (n == p.Node || !fresh.Fits(p, n)) {
 		t.Fatalf("%s: %s is no answer", p.Key(), n.Name)
 	}
+	if n == nil {
+		judgeReason(t, view, p, checker.WhyNowhere(p), fresh.Why)
+	}
+}
+
+// judgeReason counts what keeps the pod off each node.
+func judgeReason(t *testing.T, view *cluster.View, p *cluster.Pod, got plan.Reason, why func(*cluster.Pod, *cluster.Node) (plan.Reason, bool)) {
+	t.Helper()
+	want := plan.Numbers{}
+	for _, n := range view.Nodes {
+		if reason, ok := why(p, n); !ok && n != p.Node {
+			want[reason.Code]++
+		}
+	}
+	if diff := cmp.Diff(want, got.Numbers); diff != "" {
+		t.Fatalf("%s: the reason counts wrongly (-want +got):\n%s", p.Key(), diff)
+	}
 }
 
 func judgeScheduler(t *testing.T, view *cluster.View, scheduler *fit.Scheduler, p *cluster.Pod) {
@@ -74,6 +94,9 @@ func judgeScheduler(t *testing.T, view *cluster.View, scheduler *fit.Scheduler, 
 	if n := scheduler.AnyBut(p); (n != nil) != somewhere || n != nil && !fresh.Accepts(p, n) {
 		t.Fatalf("%s is accepted somewhere else: got %v, want %v", p.Key(), n, somewhere)
 	}
+	if !somewhere && !view.Gone(p) {
+		judgeReason(t, view, p, scheduler.NowhereBut(p), fresh.Explain)
+	}
 }
 
 func randomSnapshot(t *testing.T, rng *rand.Rand) *cluster.Snapshot {
@@ -89,11 +112,11 @@ func randomSnapshot(t *testing.T, rng *rand.Rand) *cluster.Snapshot {
 	line("namespace b labels=team=y")
 	nodes := 2 + rng.IntN(5)
 	for i := range nodes {
-		line("node n%d cpu=%d labels=zone=z%d,disk=%s%s", i, 1+rng.IntN(4), i%2, pick("ssd", "hdd"), pick("", "", "", " taint=t=x:NoSchedule", " cordoned"))
+		line("node n%d cpu=%d labels=zone=z%d,disk=%s%s", i, 1+rng.IntN(4), i%2, pick("ssd", "hdd"), pick("", "", "", " taint=t=x:NoSchedule", " taint=soft=x:PreferNoSchedule", " cordoned"))
 	}
 	for w := range 1 + rng.IntN(5) {
 		words := fmt.Sprintf("owner=ReplicaSet/w%d labels=app=w%d cpu=%d00m", w, w, 1+rng.IntN(9)) +
-			pick("", "", " tolerate=t") + pick("", "", " need=disk=ssd") + pick("", "", "", " hostport=80") +
+			pick("", "", " tolerate=t") + pick("", "", " need=disk=ssd") + pick("", "", "", " hostport=80") + pick("", "", "", " pvc=lost") +
 			pick("", "", " anti=kubernetes.io/hostname:app=w0", " anti=zone:app=w1", " near=zone:app=w0", " near=zone:app=w1") +
 			pick("", "", " spread=zone:1:app=w0", " spread=kubernetes.io/hostname:2:app=w1", " spread=zone:1:app=w1:minDomains=3", " spread=zone:1:app=w0:nodeTaintsPolicy=Honor")
 		for r := range 1 + rng.IntN(5) {

@@ -1,48 +1,43 @@
 package fit
 
 import (
+	"fmt"
 	"reflect"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
 	"evenkeel.dev/evenkeel/internal/cluster"
 )
 
-// guard is a required anti-affinity term of pods that run: it keeps the pods it selects out of their domains.
+// guard is a required anti-affinity term of pods that run: it keeps the pods it selects out of their domains. Equal terms are one.
 type guard struct {
-	spec      *cluster.Spec
-	namespace string
-	term      *cluster.Term
-	counts    map[string]int // running pods that carry the term, by domain
-	carriers  *Scheduler
+	*topology
+	counts  []int32 // running pods that carry the term, by domain
+	version int     // of the counts of domains with several nodes
 }
 
-// others reports whether a pod other than p carries the term in that domain.
-func (g *guard) others(p *cluster.Pod, value string) bool {
-	n := g.counts[value]
-	if p.Spec == g.spec && p.Namespace == g.namespace && p.Node != nil && !g.carriers.view.Gone(p) && p.Node.Labels[g.term.TopologyKey] == value {
-		n--
+// others reports whether a pod other than p carries the term in n's domain.
+func (s *Scheduler) others(g *guard, p *cluster.Pod, n *cluster.Node) bool {
+	d := g.domain[n.Index]
+	if d < 0 {
+		return false
 	}
-	return n > 0
+	count := g.counts[d]
+	if p.Node != nil && g.domain[p.Node.Index] == d && !s.view.Gone(p) && !p.Terminal() && slices.Contains(s.carried[carrier{p.Spec, p.Namespace}], g) {
+		count--
+	}
+	return count > 0
 }
 
 // guardsFor lists the guards that select p.
 func (s *Scheduler) guardsFor(p *cluster.Pod) []*guard {
 	s.buildGuards()
-	of := s.guards[p.Namespace]
-	if len(of) == 0 {
-		return nil
-	}
 	key := labelsKey{p.Namespace, labelsID(p.Labels)}
 	list, ok := s.guarded[key]
 	if !ok {
-		for _, g := range of {
-			if g.term.Selector.Matches(labels.Set(p.Labels)) {
-				list = append(list, g)
-			}
-		}
+		list = s.guards.Of(p.Namespace, p.Labels)
 		s.guarded[key] = list
 	}
 	return list
@@ -67,16 +62,17 @@ func (s *Scheduler) buildGuards() {
 	if s.guards != nil {
 		return
 	}
-	s.guards = map[string][]*guard{}
+	s.guards = &cluster.Selecting[*guard]{}
 	s.guarded = map[labelsKey][]*guard{}
 	s.carried = map[carrier][]*guard{}
+	s.repelling = map[string]*guard{}
 	for _, p := range s.view.Pods {
 		if len(p.Spec.AntiAffinity) > 0 && p.Node != nil && !p.Terminal() && !s.view.Gone(p) {
 			s.guard(p, p.Node, 1)
 		}
 	}
-	for _, list := range s.arrived {
-		for _, a := range list {
+	for _, ns := range sortedNames(s.arrived) {
+		for _, a := range s.arrived[ns] {
 			s.guard(a.pod, a.node, 1)
 		}
 	}
@@ -84,7 +80,7 @@ func (s *Scheduler) buildGuards() {
 
 // guard counts p in or out of the guards it carries. Before they are first needed there is nothing to do: they are then counted
 // from the view as it is.
-func (s *Scheduler) guard(p *cluster.Pod, n *cluster.Node, by int) {
+func (s *Scheduler) guard(p *cluster.Pod, n *cluster.Node, by int32) {
 	if s.guards == nil || len(p.Spec.AntiAffinity) == 0 {
 		return
 	}
@@ -95,23 +91,36 @@ func (s *Scheduler) guard(p *cluster.Pod, n *cluster.Node, by int) {
 		s.carried[key] = guards
 	}
 	for _, g := range guards {
-		if value, ok := n.Labels[g.term.TopologyKey]; ok {
-			g.counts[value] += by
+		if d := g.domain[n.Index]; d >= 0 {
+			g.counts[d] += by
+			if g.sizes[d] > 1 {
+				g.version++
+			}
 		}
 	}
 }
 
-// newGuards makes the guards of the pods that are like p.
+// newGuards finds or makes the guards of the pods that are like p.
 func (s *Scheduler) newGuards(p *cluster.Pod) []*guard {
 	var list []*guard
 	for i := range p.Spec.AntiAffinity {
-		g := &guard{spec: p.Spec, namespace: p.Namespace, term: &p.Spec.AntiAffinity[i], counts: map[string]int{}, carriers: s}
-		list = append(list, g)
-		for _, ns := range s.namespacesOf(g.term, p.Namespace) {
-			s.guards[ns] = append(s.guards[ns], g)
+		term := &p.Spec.AntiAffinity[i]
+		namespaces := s.namespacesOf(term, p.Namespace)
+		says := fmt.Sprintf("%s\n%s\n%q", term.TopologyKey, cluster.SelectorKey(term.Selector), namespaces)
+		g := s.repelling[says]
+		if g == nil {
+			t := s.topology(term.TopologyKey)
+			g = &guard{topology: t, counts: make([]int32, len(t.values))}
+			s.repelling[says] = g
+			for _, ns := range namespaces {
+				s.guards.Add(ns, term.Selector, g)
+			}
+			clear(s.guarded) // what selects whom has changed
+		}
+		if !slices.Contains(list, g) {
+			list = append(list, g)
 		}
 	}
-	clear(s.guarded) // what selects whom has changed
 	return list
 }
 
@@ -175,11 +184,20 @@ func (s *Scheduler) volumeElsewhere(p *cluster.Pod, n *cluster.Node) (string, bo
 				return name, true
 			}
 		case volume.Nodes != nil:
-			selector, err := nodeaffinity.NewNodeSelector(volume.Nodes)
-			if err != nil || !selector.Match(n.Object()) {
+			if selector := s.selectorOf(volume); selector == nil || !selector.Match(n.Object()) {
 				return name, true
 			}
 		}
 	}
 	return "", false
+}
+
+// selectorOf parses a volume's node affinity, nil when that can't be done.
+func (s *Scheduler) selectorOf(v *cluster.Volume) *nodeaffinity.NodeSelector {
+	selector, ok := s.selectors[v]
+	if !ok {
+		selector, _ = nodeaffinity.NewNodeSelector(v.Nodes)
+		s.selectors[v] = selector
+	}
+	return selector
 }

@@ -2,7 +2,8 @@ package fit
 
 import (
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/selection"
+
+	"evenkeel.dev/evenkeel/internal/cluster"
 )
 
 // likely finds, among the label sets of a namespace, those that a selector may select, without asking about each: in
@@ -16,18 +17,8 @@ type likelyKey struct{ namespace, label string }
 // of narrows all, the label sets of the namespace, down by a requirement of the selector for one value of a label, if there is
 // such. What is left has still to be matched.
 func (l *likely) of(namespace string, all []*likePods, selector labels.Selector) []*likePods {
-	requirements, selectable := selector.Requirements()
-	if !selectable {
-		return nil
-	}
-	for i := range requirements {
-		r := &requirements[i]
-		switch r.Operator() {
-		case selection.In, selection.Equals, selection.DoubleEquals:
-			if values := r.ValuesUnsorted(); len(values) == 1 {
-				return l.having(likelyKey{namespace, r.Key()}, all)[values[0]]
-			}
-		}
+	if key, value, ok := cluster.ExactLabel(selector); ok {
+		return l.having(likelyKey{namespace, key}, all)[value]
 	}
 	return all
 }

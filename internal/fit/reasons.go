@@ -102,6 +102,9 @@ func fitsNowhere(counts map[string]int) plan.Reason {
 	var parts []string
 	total, numbers := 0, plan.Numbers{}
 	for _, code := range slices.Sorted(maps.Keys(counts)) {
+		if counts[code] == 0 {
+			continue
+		}
 		parts = append(parts, fmt.Sprintf("%d %s", counts[code], words[code]))
 		numbers[code] = float64(counts[code])
 		total += counts[code]

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
 	"evenkeel.dev/evenkeel/internal/cluster"
 	"evenkeel.dev/evenkeel/internal/plan"
@@ -17,17 +17,18 @@ import (
 // It follows the view: after each View.Remove and View.Expect, Left and Arrived have to be told.
 type Scheduler struct {
 	*Checker
-	byNamespace map[string][]*likePods
-	counters    map[counterKey]*counter
-	// following lists, for each namespace, the counters that pods of it may count in.
-	following map[string][]*counter
-	guards    map[string][]*guard // required anti-affinity of pods that run, by the namespace it applies to
+	counters map[counterKey]*counter
+	equal    map[string]*counter // the same by what rules say, for rules of different specs
+	// following holds the counters, by the pods that count in them.
+	following cluster.Selecting[*counter]
+	guards    *cluster.Selecting[*guard] // required anti-affinity of pods that run; nil until it is asked for
 	guarded   map[labelsKey][]*guard
 	carried   map[carrier][]*guard
-	built     bool
+	repelling map[string]*guard // by what terms say
 	// softTaints tells that some node has a PreferNoSchedule taint.
 	softTaints bool
-	likely     likely
+	namespaces map[termIn][]string
+	selectors  map[*cluster.Volume]*nodeaffinity.NodeSelector
 
 	topologies map[string]*topology
 	inclusions map[inclusionKey]*inclusion
@@ -40,18 +41,12 @@ type arrival struct {
 	node *cluster.Node
 }
 
-// likePods are the pods of a namespace with the same labels.
-type likePods struct {
-	labels map[string]string
-	pods   []*cluster.Pod
-}
-
 // NewScheduler returns a scheduler for nodes, which must be nodes of the view.
 func NewScheduler(view *cluster.View, nodes []*cluster.Node) *Scheduler {
 	s := &Scheduler{
-		Checker: NewChecker(view, nodes), byNamespace: map[string][]*likePods{}, counters: map[counterKey]*counter{},
-		following: map[string][]*counter{}, topologies: map[string]*topology{}, inclusions: map[inclusionKey]*inclusion{},
-		arrived: map[string][]arrival{},
+		Checker: NewChecker(view, nodes), counters: map[counterKey]*counter{}, equal: map[string]*counter{},
+		topologies: map[string]*topology{}, inclusions: map[inclusionKey]*inclusion{},
+		arrived: map[string][]arrival{}, namespaces: map[termIn][]string{}, selectors: map[*cluster.Volume]*nodeaffinity.NodeSelector{},
 	}
 	for _, n := range view.Nodes {
 		s.softTaints = s.softTaints || slices.ContainsFunc(n.Taints, func(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectPreferNoSchedule })
@@ -72,15 +67,7 @@ func (s *Scheduler) AnyBut(p *cluster.Pod) *cluster.Node {
 	if !s.constrained(p) {
 		return s.AnyOther(p)
 	}
-	pl := s.placement(p)
-	for i := range s.nodes {
-		at := (pl.hint + i) % len(s.nodes)
-		if n := s.nodes[at]; n != p.Node && s.Accepts(p, n) {
-			pl.hint = at
-			return n
-		}
-	}
-	return nil
+	return s.search(p, s.Accepts, s.hindrance, s.liken)
 }
 
 // Explain says what keeps a replacement of p off n.
@@ -89,14 +76,31 @@ func (s *Scheduler) Explain(p *cluster.Pod, n *cluster.Node) (plan.Reason, bool)
 }
 
 func (s *Scheduler) hindrance(p *cluster.Pod, n *cluster.Node) obstacle {
-	if o := s.obstacle(p, n); o.code != "" && o.code != CodeRepelled {
+	o := s.obstacle(p, n)
+	if o.code != "" && o.code != CodeRepelled {
 		return o
 	}
-	return s.further(p, n)
+	if o := s.further(p, n); o.code != "" {
+		return o
+	}
+	if id, short := s.lacking(p, n); o.code == CodeRepelled && short && n != p.Node {
+		return obstacle{code: CodeNoRoom, resource: id}
+	}
+	return obstacle{}
 }
 
 // NowhereBut sums up why no node other than its own accepts p.
-func (s *Scheduler) NowhereBut(p *cluster.Pod) plan.Reason { return s.nowhereBecause(p, s.hindrance) }
+func (s *Scheduler) NowhereBut(p *cluster.Pod) plan.Reason {
+	if !s.constrained(p) {
+		return s.WhyNowhere(p)
+	}
+	if s.AnyBut(p) == nil {
+		if a := s.known(p, s.hindrance, s.liken); a != nil {
+			return a.reason(p.Node)
+		}
+	}
+	return s.nowhereBecause(p, s.hindrance)
+}
 
 // constrained reports whether anything beyond placement and room matters to the pod.
 func (s *Scheduler) constrained(p *cluster.Pod) bool {
@@ -120,8 +124,8 @@ func (s *Scheduler) further(p *cluster.Pod, n *cluster.Node) obstacle {
 		}
 	}
 	for _, g := range s.guardsFor(p) {
-		if value, ok := n.Labels[g.term.TopologyKey]; ok && g.others(p, value) {
-			return obstacle{code: CodeGuarded, key: g.term.TopologyKey}
+		if s.others(g, p, n) {
+			return obstacle{code: CodeGuarded, key: g.key}
 		}
 	}
 	for i := range p.Spec.Affinity {
@@ -150,44 +154,13 @@ func (s *Scheduler) roomAfter(p *cluster.Pod, n *cluster.Node) bool {
 	return p.Node == n && !s.view.Gone(p) || s.HasRoom(p, n)
 }
 
-// like returns the pods of a namespace, grouped by labels.
-func (s *Scheduler) like(namespace string) []*likePods {
-	if !s.built {
-		s.group()
-	}
-	return s.byNamespace[namespace]
-}
-
-func (s *Scheduler) group() {
-	s.built = true
-	groups := map[string]map[uintptr]*likePods{}
-	for _, p := range s.view.Pods {
-		if p.Node == nil || p.Terminal() {
-			continue
-		}
-		of := groups[p.Namespace]
-		if of == nil {
-			of = map[uintptr]*likePods{}
-			groups[p.Namespace] = of
-		}
-		id := labelsID(p.Labels)
-		g := of[id]
-		if g == nil {
-			g = &likePods{labels: p.Labels}
-			of[id] = g
-			s.byNamespace[p.Namespace] = append(s.byNamespace[p.Namespace], g)
-		}
-		g.pods = append(g.pods, p)
-	}
-}
-
 // Left is told when p has been removed from the view.
 func (s *Scheduler) Left(p *cluster.Pod) {
 	if p.Node == nil || p.Terminal() {
 		return
 	}
-	for _, c := range s.following[p.Namespace] {
-		if c.selects(p) {
+	for _, c := range s.following.Of(p.Namespace, p.Labels) {
+		if !(c.staying && p.Deleting) {
 			c.add(p.Node, -1)
 		}
 	}
@@ -197,10 +170,8 @@ func (s *Scheduler) Left(p *cluster.Pod) {
 // Arrived is told when a replacement of p is expected on n.
 func (s *Scheduler) Arrived(p *cluster.Pod, n *cluster.Node) {
 	s.arrived[p.Namespace] = append(s.arrived[p.Namespace], arrival{p, n})
-	for _, c := range s.following[p.Namespace] {
-		if c.selector.Matches(labels.Set(p.Labels)) {
-			c.add(n, 1)
-		}
+	for _, c := range s.following.Of(p.Namespace, p.Labels) {
+		c.add(n, 1)
 	}
 	s.guard(p, n, 1)
 }

@@ -9,6 +9,7 @@ type topology struct {
 	key    string
 	domain []int32 // by node index; -1: the node lacks the key
 	values []string
+	sizes  []int32 // by domain: how many nodes it has
 }
 
 func (s *Scheduler) topology(key string) *topology {
@@ -27,8 +28,9 @@ func (s *Scheduler) topology(key string) *topology {
 		if !known {
 			id = int32(len(t.values))
 			ids[value] = id
-			t.values = append(t.values, value)
+			t.values, t.sizes = append(t.values, value), append(t.sizes, 0)
 		}
+		t.sizes[id]++
 		t.domain[i] = id
 	}
 	s.topologies[key] = t

@@ -141,7 +141,7 @@ func (x *separator) repulsionsOf(p *cluster.Pod) []*repulsion {
 	for i := range p.Spec.AntiAffinity {
 		t := &p.Spec.AntiAffinity[i]
 		namespaces := x.namespacesOf(t, p.Namespace)
-		key := repulsionKey{t.TopologyKey, t.Selector.String(), strings.Join(namespaces, ",")}
+		key := repulsionKey{t.TopologyKey, cluster.SelectorKey(t.Selector), strings.Join(namespaces, ",")}
 		r := x.byKey[key]
 		if r == nil {
 			r = &repulsion{term: t, namespaces: namespaces, key: x.keys.key(t.TopologyKey), domains: map[int32]*conflicts{}}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/selection"
 
 	"evenkeel.dev/evenkeel/internal/cluster"
 )
@@ -95,18 +94,8 @@ func (ns *namespaceGroups) matching(selector labels.Selector) []*podGroup {
 
 // candidates narrows the groups down by a requirement for one value, if the selector has such.
 func (ns *namespaceGroups) candidates(selector labels.Selector) []*podGroup {
-	requirements, selectable := selector.Requirements()
-	if !selectable {
-		return nil
-	}
-	for i := range requirements {
-		r := &requirements[i]
-		switch r.Operator() {
-		case selection.In, selection.Equals, selection.DoubleEquals:
-			if values := r.ValuesUnsorted(); len(values) == 1 {
-				return ns.having(r.Key())[values[0]]
-			}
-		}
+	if key, value, ok := cluster.ExactLabel(selector); ok {
+		return ns.having(key)[value]
 	}
 	return ns.groups
 }

@@ -277,7 +277,7 @@ func (x *spreader) rulesOf(spec *cluster.Spec) []*spreadRule {
 		}
 		key := ruleKey{
 			in: inclusionOf(c, spec.Placement), maxSkew: c.MaxSkew, minDomains: c.MinDomains, when: c.WhenUnsatisfiable,
-			selector: c.Selector.String(), matchLabelKeys: strings.Join(c.MatchLabelKeys, ","),
+			selector: cluster.SelectorKey(c.Selector), matchLabelKeys: strings.Join(c.MatchLabelKeys, ","),
 		}
 		rule := x.rules[key]
 		if rule == nil {

@@ -1,0 +1,108 @@
+package fit
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"evenkeel.dev/evenkeel/internal/cluster"
+)
+
+// crowd finds the running pods of the snapshot by namespace and labels, and the pods on a node that a term selects, without asking about every
+// pod. The zero value is ready for use.
+type crowd struct {
+	byNamespace map[string][]*likePods
+	likely      likely
+	terms       map[termIn]map[int32][]*cluster.Pod
+	equal       map[string]map[int32][]*cluster.Pod // the same by what terms say, for terms of different specs
+}
+
+// termIn is a term of a pod in a namespace.
+type termIn struct {
+	term      *cluster.Term
+	namespace string
+}
+
+// likePods are the pods of a namespace with the same labels.
+type likePods struct {
+	labels map[string]string
+	pods   []*cluster.Pod
+}
+
+// selected yields the groups of the namespace that the selector selects.
+func (x *crowd) selected(view *cluster.View, namespace string, selector labels.Selector) []*likePods {
+	if x.byNamespace == nil {
+		x.group(view)
+	}
+	var out []*likePods
+	for _, g := range x.likely.of(namespace, x.byNamespace[namespace], selector) {
+		if selector.Matches(labels.Set(g.labels)) {
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
+func (x *crowd) group(view *cluster.View) {
+	x.byNamespace = map[string][]*likePods{}
+	groups := map[labelsKey]*likePods{}
+	for _, p := range view.Pods {
+		if p.Node == nil || p.Terminal() {
+			continue
+		}
+		key := labelsKey{p.Namespace, labelsID(p.Labels)}
+		g := groups[key]
+		if g == nil {
+			g = &likePods{labels: p.Labels}
+			groups[key] = g
+			x.byNamespace[p.Namespace] = append(x.byNamespace[p.Namespace], g)
+		}
+		g.pods = append(g.pods, p)
+	}
+}
+
+// on lists the pods on n that a term of a pod in namespace own selects, by the rules of [TermSelects], by namespace and name; those that have
+// left the view are among them.
+func (x *crowd) on(view *cluster.View, t *cluster.Term, own string, n *cluster.Node) []*cluster.Pod {
+	key := termIn{t, own}
+	byNode, ok := x.terms[key]
+	if !ok {
+		byNode = x.find(view, t, own)
+		if x.terms == nil {
+			x.terms = map[termIn]map[int32][]*cluster.Pod{}
+		}
+		x.terms[key] = byNode
+	}
+	return byNode[int32(n.Index)]
+}
+
+func (x *crowd) find(view *cluster.View, t *cluster.Term, own string) map[int32][]*cluster.Pod {
+	namespaces := []string{own}
+	if len(t.Namespaces) > 0 {
+		namespaces = slices.Clone(t.Namespaces)
+		slices.Sort(namespaces)
+		namespaces = slices.Compact(namespaces)
+	}
+	key := cluster.SelectorKey(t.Selector) + "\n" + strings.Join(namespaces, ",")
+	if byNode, ok := x.equal[key]; ok {
+		return byNode
+	}
+	byNode := map[int32][]*cluster.Pod{}
+	for _, ns := range namespaces {
+		for _, g := range x.selected(view, ns, t.Selector) {
+			for _, p := range g.pods {
+				byNode[int32(p.Node.Index)] = append(byNode[int32(p.Node.Index)], p)
+			}
+		}
+	}
+	for _, list := range byNode {
+		slices.SortFunc(list, func(a, b *cluster.Pod) int { return cmp.Compare(a.Index, b.Index) })
+	}
+	if x.equal == nil {
+		x.equal = map[string]map[int32][]*cluster.Pod{}
+	}
+	x.equal[key] = byNode
+	return byNode
+}
