@@ -49,6 +49,7 @@ func (s *session) attempt(info pace.Info) pace.Attempt {
 		ID: s.id, UID: r.UID, Namespace: r.Namespace, Name: r.Name, Info: info,
 		Sandbox: r.Container, Network: r.IfName,
 		Wait:   time.Duration(r.Remaining),
+		Spent:  time.Duration(r.Waited),
 		Waited: max(time.Duration(r.SinceFirst), time.Duration(r.Waited)),
 	}
 }

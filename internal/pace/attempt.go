@@ -56,8 +56,9 @@ type Attempt struct {
 	Sandbox, Network string
 	// Wait is how long the peer wants to wait at most; zero, or more than Config.Attempt, means Config.Attempt.
 	Wait time.Duration
-	// Budget is what is left of the runtime's own deadline; zero means Config.RuntimeBudget.
-	Budget time.Duration
+	// Spent is how much of Config.RuntimeBudget, the runtime's own deadline for this ADD, was gone when it asked: more
+	// than nothing on a new connection of an old attempt.
+	Spent time.Duration
 	// Waited is how long the pod says it has been waiting in earlier attempts, or before this agent started. It counts
 	// only when the queue does not know the pod.
 	Waited time.Duration

@@ -19,6 +19,7 @@ func crowded(b *testing.B, waiting int, away bool) (*pace.Queue, time.Time, pace
 	if err != nil {
 		b.Fatal(err)
 	}
+	q.Seed(now, nil)
 	now = now.Add(5 * time.Second)
 	q.Tick(now)
 	id := pace.AttemptID(0)

@@ -68,16 +68,17 @@ refusals begin earlier; only if more attempts have the same deadline than the ca
 the gap shrink, because an answer in time comes first. Answers come a tenth of the wait, at most a second, before its
 end. The refusals Overloaded, Superseded and Unacknowledged are immediate and not under the cap.
 
-No grant is given when the runtime's deadline leaves less than the plugin needs in 99 of 100 cases.
+No grant is given when the runtime's deadline leaves less than the plugin needs in 99 of 100 cases, by its last 256
+successful runs; but in the first eighth of the deadline it always leaves enough.
 
 During [Queue.Maintenance] everybody but the pods with slots is refused, under the cap, and there are no turns; after
 it the limits hold as before.
 
 # After a restart
 
-A new Queue gives no turns for five seconds. Executables redial and say "waiting since" (Request with Waited) or
-"running since" (Resume); the API's starting pods come by Seed; lock holders by LockHolders. What an executable says
-outweighs what the API shows. If the API cannot be reached, there is no Seed, and nothing waits for it.
+A new Queue gives no turns for five seconds, nor before Seed. Executables redial and say "waiting since" (Request with
+Waited) or "running since" (Resume); the API's starting pods come by Seed; lock holders by LockHolders. What an executable
+says outweighs what the API shows. If the API cannot be reached there is no Seed, and turns begin after fifteen seconds.
 
 # Time
 

@@ -8,7 +8,12 @@ import (
 // remembered is how many runs of the plugin the percentiles are taken over.
 const remembered = 256
 
-// durations is how long the last runs of the plugin took.
+// durations is how long the last successful runs of the plugin took. A failed run says nothing of what a run needs: one
+// that hung until the runtime killed it would stand for the slowest of a hundred.
+//
+// They are not kept over a restart of the agent, which has no file of state to be lost, wrong or old. Until the first
+// runs are reported nothing is reserved; an attempt of the default length then leaves the plugin 180 s of the runtime's
+// 240, and what runs longer is tried again by the kubelet.
 type durations struct {
 	ring        []time.Duration
 	at          int
@@ -27,9 +32,11 @@ func (d *durations) add(took time.Duration) {
 	d.p99 = sorted[(len(sorted)*99+99)/100-1]
 }
 
-// observe records a run of the plugin; what cannot be a duration is taken as the nearest that can.
+// observe judges a run of the plugin; what cannot be a duration is taken as the nearest that can.
 func (q *Queue) observe(t instant, took time.Duration, ok bool) {
 	took = max(0, min(took, time.Hour))
-	q.plugin.add(took)
+	if ok {
+		q.plugin.add(took)
+	}
 	q.aimd.observe(t, took, ok, len(q.line.pods) > 0)
 }

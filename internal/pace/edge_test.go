@@ -11,7 +11,7 @@ import (
 // TestIncidentFailuresLeakNoSlot is AKS#2490: every new pod failed. A thousand failing cycles leave no slot behind.
 func TestIncidentFailuresLeakNoSlot(t *testing.T) {
 	w := newWorld(t, pace.Config{Limits: pace.Limits{MaxConcurrent: 2}}, 4)
-	w.advance(5 * time.Second)
+	w.recover()
 	for i := range 1000 {
 		pod := fmt.Sprint("p", i%5)
 		id := w.request(pace.Attempt{UID: pod, Info: pace.Info{Class: pace.ClassOrdinary}})
@@ -45,7 +45,7 @@ func TestAttemptWithoutAPodPasses(t *testing.T) {
 
 func TestReusedIDHangsUpTheOldAttempt(t *testing.T) {
 	w := newWorld(t, pace.Config{Limits: pace.Limits{MaxConcurrent: 1}}, 4)
-	w.advance(5 * time.Second)
+	w.recover()
 	ask := func(pod string) pace.Output {
 		return w.queue.Request(w.now, pace.Attempt{ID: 7, UID: pod, Info: pace.Info{Class: pace.ClassOrdinary}})
 	}
@@ -58,7 +58,7 @@ func TestReusedIDHangsUpTheOldAttempt(t *testing.T) {
 
 func TestPositionIsToldWhileWaiting(t *testing.T) {
 	w := newWorld(t, pace.Config{Limits: pace.Limits{MaxConcurrent: 1}}, 4)
-	w.advance(5 * time.Second)
+	w.recover()
 	var ids []pace.AttemptID
 	for _, pod := range []string{"a", "b", "c"} {
 		ids = append(ids, w.request(pace.Attempt{UID: pod, Info: pace.Info{Class: pace.ClassOrdinary}}))
@@ -76,7 +76,7 @@ func TestPositionIsToldWhileWaiting(t *testing.T) {
 // TestSlowPluginWindowForgets checks that the percentiles are over the last 256 runs.
 func TestSlowPluginWindowForgets(t *testing.T) {
 	w := newWorld(t, pace.Config{Limits: pace.Limits{MaxConcurrent: 1}}, 4)
-	w.advance(5 * time.Second)
+	w.recover()
 	run := func(n int, took time.Duration) {
 		for range n {
 			id := w.request(pace.Attempt{UID: "a", Info: pace.Info{Class: pace.ClassOrdinary}})

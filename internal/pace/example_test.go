@@ -27,7 +27,8 @@ func ExampleQueue() {
 	obey(queue.Request(now, pace.Attempt{ID: 1, UID: "a", Info: ordinary}))
 	obey(queue.Request(now, pace.Attempt{ID: 2, UID: "b", Info: ordinary}))
 
-	now = queue.Next(now) // the end of the restart grace
+	obey(queue.Seed(now, nil)) // the API knows of no pod that is starting
+	now = queue.Next(now)      // the end of the restart grace
 	obey(queue.Tick(now))
 	obey(queue.Ack(now, 1))
 

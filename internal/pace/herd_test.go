@@ -77,6 +77,7 @@ func (h herd) run(t *testing.T, cfg pace.Config) result {
 		asked: map[pace.AttemptID]time.Time{}, first: map[string]time.Time{},
 	}
 	r.w.silent = true
+	r.w.apply(r.w.queue.Seed(r.w.now, nil))
 	r.result.started = map[string]time.Duration{}
 	for i := range h.pods {
 		pod := fmt.Sprintf("p%02d", i)

@@ -14,6 +14,8 @@ type line struct {
 	ageing time.Duration
 	counts map[int32]int // waiting pods of each priority
 	steps  []int32       // those priorities, ascending
+
+	overdue int // how many of pods are
 }
 
 func turn(a, b *pod) int {
@@ -39,6 +41,9 @@ func turn(a, b *pod) int {
 
 // add puts a pod in its place. Its arrival, priority and overdue must not change until it is removed.
 func (l *line) add(p *pod) {
+	if p.overdue {
+		l.overdue++
+	}
 	priority := p.info.Priority
 	l.counts[priority]++
 	if l.counts[priority] == 1 {
@@ -54,6 +59,9 @@ func (l *line) add(p *pod) {
 func (l *line) remove(p *pod) {
 	at := l.index(p)
 	l.pods = slices.Delete(l.pods, at, at+1)
+	if p.overdue {
+		l.overdue--
+	}
 	priority := p.info.Priority
 	l.counts[priority]--
 	if l.counts[priority] == 0 {

@@ -3,7 +3,8 @@ package pace
 import "time"
 
 // Output is what an input made the queue decide. The caller answers every grant and refusal on its connection; events
-// are for metrics, logs and Kubernetes Events. Slices are in the order of the decisions and belong to the caller.
+// are for metrics, logs and Kubernetes Events. Slices are in the order of the decisions and belong to the caller. Slots
+// end before others begin: a pod may be in Events with Released and, anew, in Grants.
 type Output struct {
 	Grants   []Grant
 	Refusals []Refusal

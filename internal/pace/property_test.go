@@ -115,7 +115,7 @@ func (p *player) attempt() pace.Attempt {
 		Info:    pace.Info{Class: pace.Class([]int{0, 1, 1, 1, 1, 1, 2, 3}[p.pick(8)]), Priority: int32(p.pick(3))},
 		Sandbox: fmt.Sprint(p.pick(2)), Network: fmt.Sprint(p.pick(2)),
 		Wait:   wait,
-		Budget: time.Duration(20+p.pick(200)) * time.Second,
+		Spent:  time.Duration(p.pick(220)) * time.Second,
 		Waited: time.Duration(p.pick(90)) * time.Second,
 	}
 }

@@ -3,8 +3,11 @@ package pace
 import "time"
 
 const (
-	// restartGrace is how long a new queue gives no turns, so that executables can say that they wait or run already.
+	// restartGrace is how long a new queue gives no turns, so that executables can say that they wait or run already;
+	// seedGrace how long if Seed does not come by then. A first list of pods may take a while just after a boot; an API
+	// server that cannot be reached must not keep pods from starting.
 	restartGrace = 5 * time.Second
+	seedGrace    = 15 * time.Second
 	// classifyWait is how long a pod of unknown class is kept for Classify.
 	classifyWait = 2 * time.Second
 	// absentDrop is how long a waiting pod may stay away; the kubelet comes back within 18 s.
@@ -60,8 +63,9 @@ type Queue struct {
 	aimd     aimd
 }
 
-// New returns a queue for a node with this many cores. It gives no turns for its first five seconds, in which Request,
-// Resume, Seed and LockHolders tell it what was going on before. The error is of type [Problems].
+// New returns a queue for a node with this many cores. It gives no turns for its first five seconds, nor before Seed,
+// but for fifteen at most: in these, Request, Resume, Seed and LockHolders tell it what was going on before. The error is
+// of type [Problems].
 func New(now time.Time, cfg Config, cores int) (*Queue, error) {
 	if problems := cfg.Validate(); len(problems) > 0 {
 		return nil, problems
@@ -72,7 +76,7 @@ func New(now time.Time, cfg Config, cores int) (*Queue, error) {
 		pods:        map[string]*pod{},
 		attempts:    map[AttemptID]*attempt{},
 		line:        line{counts: map[int32]int{}},
-		grace:       restartGrace,
+		grace:       seedGrace,
 		refuseAt:    never,
 		lastRefusal: -time.Hour,
 	}

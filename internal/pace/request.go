@@ -108,6 +108,19 @@ func (q *Queue) Classify(now time.Time, uid string, info Info) Output {
 	return q.settle(t)
 }
 
+// Identify tells the UID of a pod that is known by its namespace and name so far: it goes on under the UID, with its
+// place or its slot. It reports whether that was so.
+func (q *Queue) Identify(key, uid string) bool {
+	p := q.pods[key]
+	if p == nil || uid == "" || q.pods[uid] != nil {
+		return false
+	}
+	delete(q.pods, key)
+	p.uid = uid
+	q.pods[uid] = p
+	return true
+}
+
 // reclassify updates what is known of a pod in the line.
 func (q *Queue) reclassify(p *pod, info Info) {
 	if info.Class == ClassUnknown {
@@ -125,10 +138,7 @@ func (q *Queue) reclassify(p *pod, info Info) {
 }
 
 func (q *Queue) newAttempt(t instant, in Attempt) *attempt {
-	budget := in.Budget
-	if budget <= 0 {
-		budget = q.cfg.RuntimeBudget.Std()
-	}
+	budget := max(0, q.cfg.RuntimeBudget.Std()-max(0, in.Spent))
 	wait := q.cfg.Attempt.Std()
 	if in.Wait > 0 {
 		wait = min(wait, in.Wait)
@@ -139,7 +149,7 @@ func (q *Queue) newAttempt(t instant, in Attempt) *attempt {
 	}
 	a := &attempt{
 		id: in.ID, sandbox: in.Sandbox, network: in.Network, since: t, expiry: expiry,
-		latest: t + wait - answerMargin(wait), budgetEnd: t + min(budget, maxIdle),
+		latest: t + wait - answerMargin(wait), budgetEnd: t + budget,
 	}
 	q.attempts[a.id] = a
 	return a
@@ -148,10 +158,12 @@ func (q *Queue) newAttempt(t instant, in Attempt) *attempt {
 // answerMargin is how much before the end of its wait an attempt is answered, so that the answer arrives in time.
 func answerMargin(wait time.Duration) time.Duration { return min(time.Second, wait/10) }
 
-// reserve is how much of the runtime's deadline must be left for the plugin: what it needs in 99 of 100 cases. An
-// attempt's first ten seconds are always good enough, or a node with a very slow plugin would start nothing at all.
+// reserve is how much of the runtime's deadline must be left for the plugin: what it needs in 99 of 100 cases. The first
+// eighth of the deadline (30 s of 240) is always good enough. With no such bound a plugin that once needed nearly all of
+// it would leave each attempt a few seconds: everybody would be refused again and again, at the price of a DEL each, and
+// a node with a very slow plugin would start nothing at all.
 func (q *Queue) reserve() time.Duration {
-	return min(q.plugin.p99, max(0, q.cfg.RuntimeBudget.Std()-10*time.Second))
+	return min(q.plugin.p99, q.cfg.RuntimeBudget.Std()*7/8)
 }
 
 // supersede refuses the pod's unanswered attempts that the new one replaces: those for another sandbox, which the

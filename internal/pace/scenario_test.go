@@ -20,8 +20,9 @@ import (
 //	                                                does not check the cap on refusals
 //	config SETTING=VALUE…                           settings: limit, perCore, rate=every/burst, cpu, memory, io,
 //	                                                adaptive=max, attempt, budget, maxWait, slotTimeout, ageing, cap
-//	request POD… [class=] [prio=] [wait=] [budget=] [waited=] [sandbox=] [network=]
-//	resume POD… [ran=]     seed POD… [for=]     classify POD… class= [prio=]
+//	request POD… [class=] [prio=] [wait=] [spent=] [waited=] [sandbox=] [network=]
+//	resume POD… [ran=]     seed [POD…] [for=]     classify POD… class= [prio=]
+//	identify NAME UID      a pod known by its name gets its UID
 //	ack POD…   done POD… [took=] [failed]   cancel POD…   (each the pod's newest attempt)
 //	release POD… [why=]    gone POD…
 //	locks N    sample [cpu=] [memory=] [io=]    maintenance on|off
@@ -57,7 +58,7 @@ func scenarioWorld(t *testing.T, d *datadriven.TestData) *world {
 		w.perSecond = 0
 	}
 	if !d.HasArg("recovering") {
-		w.advance(5 * time.Second)
+		w.recover()
 	}
 	return w
 }
@@ -96,6 +97,13 @@ func commands() map[string]command {
 		},
 		"classify": func(w *world, a *args) string {
 			return a.each(w, func(pod string) { w.apply(w.queue.Classify(w.now, pod, a.info())) })
+		},
+		"identify": func(w *world, a *args) string {
+			name, uid := a.pods()[0], a.pods()[1]
+			if !w.identify(name, uid) {
+				return name + " is not known\n"
+			}
+			return w.flush()
 		},
 		"ack": func(w *world, a *args) string {
 			return a.each(w, func(pod string) { w.apply(w.queue.Ack(w.now, w.newest[pod])) })
@@ -240,7 +248,7 @@ func (a *args) info() pace.Info {
 func (a *args) attempt(pod string) pace.Attempt {
 	return pace.Attempt{
 		UID: pod, Name: pod, Info: a.info(), Sandbox: a.text("sandbox", ""),
-		Network: a.text("network", ""), Wait: a.duration("wait", 0), Budget: a.duration("budget", 0),
+		Network: a.text("network", ""), Wait: a.duration("wait", 0), Spent: a.duration("spent", 0),
 		Waited: a.duration("waited", 0),
 	}
 }

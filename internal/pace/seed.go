@@ -33,10 +33,12 @@ func (q *Queue) Resume(now time.Time, in Attempt, ran time.Duration) Output {
 	return q.settle(t)
 }
 
-// Seed takes in the pods that the API says are starting, after a restart. Those that ask for their turn, now or later
-// in the grace period, are believed instead.
+// Seed takes in pods that the API says are starting: all of them once after a restart, which ends the wait for it, an
+// empty list too; and later each pod that starts without an attempt, because it uses the host's network. Pods that ask
+// for their turn, now or later in the grace period, are believed instead.
 func (q *Queue) Seed(now time.Time, starting []Starting) Output {
 	t := q.begin(now)
+	q.grace = restartGrace
 	for _, s := range starting {
 		p := q.pods[s.UID]
 		asks := p != nil && (p.slot != nil || len(p.asking) > 0)

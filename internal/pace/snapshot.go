@@ -22,7 +22,7 @@ type Snapshot struct {
 	Maintenance bool `json:"maintenance"`
 	// Connected executables of ours: waiting for an answer or running the original.
 	Connected int `json:"connected"`
-	// PluginMedian and PluginP99 are over the last 256 runs of the original; 0 without any.
+	// PluginMedian and PluginP99 are over the last 256 successful runs of the original; 0 without any.
 	PluginMedian Duration `json:"pluginMedian"`
 	PluginP99    Duration `json:"pluginP99"`
 }
@@ -125,6 +125,7 @@ func (s *slot) phase() Phase {
 type Counts struct {
 	Waiting     int // pods in the line
 	Present     int // of them, those connected now
+	Overdue     int // of them, those that have waited maxWait and are at the head for that
 	Holding     int // slots
 	LockHolders int
 	Limit       int
@@ -133,7 +134,7 @@ type Counts struct {
 // Counts returns the gauges.
 func (q *Queue) Counts() Counts {
 	return Counts{
-		Waiting: len(q.line.pods), Present: q.present, Holding: q.holding, LockHolders: q.locks,
+		Waiting: len(q.line.pods), Present: q.present, Overdue: q.line.overdue, Holding: q.holding, LockHolders: q.locks,
 		Limit: q.limit(q.clock.t),
 	}
 }

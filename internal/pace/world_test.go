@@ -48,6 +48,13 @@ func newWorld(tb testing.TB, cfg pace.Config, cores int) *world {
 	}
 }
 
+// recover is a start at which nothing was going on before.
+func (w *world) recover() {
+	w.tb.Helper()
+	w.apply(w.queue.Seed(w.now, nil))
+	w.advance(5 * time.Second)
+}
+
 // request makes a new attempt and returns its ID.
 func (w *world) request(in pace.Attempt) pace.AttemptID {
 	in = w.connect(in)
@@ -79,12 +86,32 @@ func (w *world) takesSlots(input func() pace.Output) {
 	for _, e := range out.Events {
 		w.released(e)
 	}
+	turns := map[string]bool{} // that came of it; apply notes them
+	for _, g := range out.Grants {
+		turns[g.UID] = g.Why != pace.SamePod
+	}
 	for _, h := range w.queue.Snapshot().Holding {
-		w.slots[h.UID] = true
+		if !turns[h.UID] {
+			w.slots[h.UID] = true
+		}
 	}
 	w.log.WriteString(w.events(out.Events))
 	out.Events = nil
 	w.apply(out)
+}
+
+// identify gives a pod that is known by its name its UID.
+func (w *world) identify(name, uid string) bool {
+	known := w.queue.Identify(name, uid)
+	if known {
+		w.newest[uid] = w.newest[name]
+		if w.slots[name] {
+			delete(w.slots, name)
+			w.slots[uid] = true
+		}
+	}
+	w.apply(pace.Output{})
+	return known
 }
 
 func (w *world) cancel(id pace.AttemptID) {
@@ -236,7 +263,7 @@ func (w *world) check(turns bool) {
 	if len(w.slots) != len(s.Holding) {
 		w.tb.Errorf("granted and not released: %v; the queue has %+v", w.slots, s.Holding)
 	}
-	present := 0
+	present, overdue := 0, 0
 	for _, p := range s.Waiting {
 		if seen[p.UID] {
 			w.tb.Errorf("%s is in the queue twice", p.UID)
@@ -245,9 +272,12 @@ func (w *world) check(turns bool) {
 		if p.Present {
 			present++
 		}
+		if p.Overdue {
+			overdue++
+		}
 	}
 	c := w.queue.Counts()
-	if c.Waiting != len(s.Waiting) || c.Present != present || c.Holding != len(s.Holding) || c.Limit != s.Limit {
+	if c.Waiting != len(s.Waiting) || c.Present != present || c.Overdue != overdue || c.Holding != len(s.Holding) || c.Limit != s.Limit {
 		w.tb.Errorf("counts %+v do not match %+v", c, s)
 	}
 	if turns && c.Holding+c.LockHolders > c.Limit {

@@ -3,12 +3,14 @@ package paceapi
 import (
 	"errors"
 	"fmt"
+	"os"
 	"time"
 )
 
 // ErrRefusedLine is wrapped by Next and Ping when the agent could not
-// understand what we sent, or we what it sent.
-var ErrRefusedLine = errors.New("the agent does not understand this executable")
+// understand what we sent, or we what it sent: it is of another version. It
+// will be no other in the next moment, so there is no hurry to dial again.
+var ErrRefusedLine = errors.New("the agent and this executable do not understand each other")
 
 // Client is the executable's side of one conversation. Next may run in one
 // goroutine while the others are called from another. Sending never waits: all
@@ -39,18 +41,31 @@ func (c *Client) Next(deadline time.Time) (Message, error) {
 	if err := c.lines.SetReadDeadline(deadline); err != nil {
 		return Message{}, err
 	}
-	m, err := c.lines.Receive()
+	m, err := c.receive()
 	if err != nil {
 		return Message{}, err
 	}
 	switch m.Type {
 	case TypeWaiting, TypeGrant, TypeRefuse:
 		return m, nil
-	case TypeError:
-		return Message{}, fmt.Errorf("%w: %s", ErrRefusedLine, m.Reason)
 	default:
-		return Message{}, fmt.Errorf("unexpected %s line from the agent", m.Type)
+		return Message{}, fmt.Errorf("%w: unexpected %s line", ErrRefusedLine, m.Type)
 	}
+}
+
+// receive reads one line. Its errors wrap ErrHungUp, os.ErrDeadlineExceeded, or
+// ErrRefusedLine for every line that two sides of one version would not exchange.
+func (c *Client) receive() (Message, error) {
+	m, err := c.lines.Receive()
+	switch {
+	case errors.Is(err, ErrHungUp), errors.Is(err, os.ErrDeadlineExceeded):
+		return Message{}, err
+	case err != nil:
+		return Message{}, fmt.Errorf("%w: %w", ErrRefusedLine, err)
+	case m.Type == TypeError:
+		return Message{}, fmt.Errorf("%w: %s", ErrRefusedLine, m.Reason)
+	}
+	return m, nil
 }
 
 // Ping asks whether the agent is there and gives the agent's version.
@@ -61,14 +76,12 @@ func (c *Client) Ping(deadline time.Time) (string, error) {
 	if err := c.lines.SetReadDeadline(deadline); err != nil {
 		return "", err
 	}
-	m, err := c.lines.Receive()
+	m, err := c.receive()
 	switch {
 	case err != nil:
 		return "", err
-	case m.Type == TypeError:
-		return "", fmt.Errorf("%w: %s", ErrRefusedLine, m.Reason)
 	case m.Type != TypePong:
-		return "", fmt.Errorf("unexpected %s line from the agent: expected pong", m.Type)
+		return "", fmt.Errorf("%w: unexpected %s line: expected pong", ErrRefusedLine, m.Type)
 	}
 	return m.Agent, nil
 }
