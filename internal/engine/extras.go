@@ -77,7 +77,7 @@ func (c *cycle) bookPending() {
 		return cmp.Or(cmp.Compare(priority(b), priority(a)), a.Created.Compare(b.Created))
 	})
 	for _, p := range waiting {
-		if n, _, ok := c.foresight.Place(p, nil, nil); ok {
+		if n, _, ok := c.foresight.Place(p, nil, nil, nil); ok {
 			c.view.Expect(p, n)
 			c.foresight.Moved(p, n)
 		}

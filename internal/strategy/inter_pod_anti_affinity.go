@@ -70,6 +70,7 @@ type repulsion struct {
 
 // conflicts counts the pods of one domain that a term concerns.
 type conflicts struct {
+	id       int
 	selected int // that the term selects
 	carriers int // that carry the term
 	both     int // that do both
@@ -99,6 +100,7 @@ type separator struct {
 	bySpec     map[specIn][]*repulsion
 	selects    map[*podGroup][]*repulsion // the terms that select a group's pods
 	members    map[*repulsion][]*podGroup
+	domains    int            // how many were counted in
 	carriers   [][]*separated // by position in Cycle.Nodes, the least important first
 }
 
@@ -222,7 +224,8 @@ func (x *separator) at(r *repulsion, node *cluster.Node) *conflicts {
 	}
 	n := r.domains[id]
 	if n == nil {
-		n = &conflicts{}
+		x.domains++
+		n = &conflicts{id: x.domains}
 		r.domains[id] = n
 	}
 	return n

@@ -2,6 +2,9 @@ package strategy
 
 import (
 	"fmt"
+	"math"
+	"slices"
+	"strings"
 
 	"evenkeel.dev/evenkeel/internal/cluster"
 	"evenkeel.dev/evenkeel/internal/fit"
@@ -11,7 +14,10 @@ import (
 // separatePreferred moves pods that share a domain with pods that their preferred anti-affinity would rather keep them apart from, if
 // a node with less of that can take them. The peer looks at required terms only; this is done when it is asked for.
 func (s *interPodAntiAffinity) separatePreferred(c *Cycle) {
-	x := &softNeighbours{c: c, filter: &s.filter, counts: map[softNeighbourKey]map[string]int{}}
+	x := &softNeighbours{
+		c: c, filter: &s.filter, groups: newPodGroups(c, &s.filter, func(p *cluster.Pod) bool { return !p.Deleting }),
+		counts: map[softNeighbourKey]*softCounts{}, equal: map[repulsionKey]*softCounts{},
+	}
 	for _, n := range c.Nodes {
 		var pods []*cluster.Pod
 		for p := range c.View.PodsOn(n) {
@@ -25,8 +31,12 @@ func (s *interPodAntiAffinity) separatePreferred(c *Cycle) {
 			if own == 0 {
 				continue
 			}
+			targets := c.Nodes
+			if x.floor(p) >= own {
+				targets = []*cluster.Node{}
+			}
 			v := c.Try(p, Why{
-				Reason: preferredApart(own), Targets: c.Nodes, Better: func(t *cluster.Node) bool { return x.weight(p, t) < own },
+				Reason: preferredApart(own), Targets: targets, Better: func(t *cluster.Node) bool { return x.weight(p, t) < own },
 			})
 			if v.Accepted {
 				x.left(p)
@@ -46,7 +56,10 @@ func (s *interPodAntiAffinity) separatePreferred(c *Cycle) {
 type softNeighbours struct {
 	c      *Cycle
 	filter *Filter
-	counts map[softNeighbourKey]map[string]int
+	groups *podGroups
+	counts map[softNeighbourKey]*softCounts
+	equal  map[repulsionKey]*softCounts // the same by what terms say, for terms of different specs
+	follow cluster.Selecting[*softCounts]
 }
 
 type softNeighbourKey struct {
@@ -54,19 +67,35 @@ type softNeighbourKey struct {
 	term      *cluster.WeightedTerm
 }
 
+// softCounts counts by the values of a topology key.
+type softCounts struct {
+	key   string
+	of    map[string]int
+	least int // no node has fewer
+}
+
+// besides counts in n's domain, p itself left out if it is selected; replacements that are expected are not looked at.
+func (x *softNeighbours) besides(p *cluster.Pod, n *cluster.Node, t *cluster.WeightedTerm) int {
+	value, ok := n.Labels[t.TopologyKey]
+	if !ok {
+		return 0
+	}
+	others := x.count(softNeighbourKey{p.Namespace, t}).of[value]
+	if p.Node.Labels[t.TopologyKey] == value && x.counted(p) && fit.TermSelects(&t.Term, p.Namespace, p) {
+		others--
+	}
+	return others
+}
+
 // weight is the sum of the weights of the pods that p's preferred terms would keep out of n's domains, p itself left out.
 func (x *softNeighbours) weight(p *cluster.Pod, n *cluster.Node) int {
 	sum := 0
 	for i := range p.Spec.PreferredAnti {
 		t := &p.Spec.PreferredAnti[i]
-		value, ok := n.Labels[t.TopologyKey]
-		if !ok {
+		if _, ok := n.Labels[t.TopologyKey]; !ok {
 			continue
 		}
-		others := x.count(softNeighbourKey{p.Namespace, t})[value]
-		if p.Node.Labels[t.TopologyKey] == value && x.counted(p) && fit.TermSelects(&t.Term, p.Namespace, p) {
-			others--
-		}
+		others := x.besides(p, n, t)
 		for _, arriving := range x.c.View.Arrivals(n) {
 			if fit.TermSelects(&t.Term, p.Namespace, arriving) {
 				others++
@@ -77,23 +106,55 @@ func (x *softNeighbours) weight(p *cluster.Pod, n *cluster.Node) int {
 	return sum
 }
 
-func (x *softNeighbours) count(key softNeighbourKey) map[string]int {
+// floor is a weight that no node is below.
+func (x *softNeighbours) floor(p *cluster.Pod) int {
+	sum := 0
+	for i := range p.Spec.PreferredAnti {
+		t := &p.Spec.PreferredAnti[i]
+		sum += int(t.Weight) * min(x.count(softNeighbourKey{p.Namespace, t}).least, x.besides(p, p.Node, t))
+	}
+	return sum
+}
+
+func (x *softNeighbours) count(key softNeighbourKey) *softCounts {
 	if known, ok := x.counts[key]; ok {
 		return known
 	}
-	counts := map[string]int{}
-	for _, n := range x.c.Nodes {
-		value, ok := n.Labels[key.term.TopologyKey]
-		if !ok {
-			continue
-		}
-		for p := range x.c.View.PodsOn(n) {
-			if x.counted(p) && fit.TermSelects(&key.term.Term, key.namespace, p) {
-				counts[value]++
-			}
-		}
+	t := key.term
+	namespaces := []string{key.namespace}
+	if len(t.Namespaces) > 0 { // a selector of namespaces is not looked at, as elsewhere
+		namespaces = slices.Compact(slices.Sorted(slices.Values(t.Namespaces)))
+	}
+	says := repulsionKey{t.TopologyKey, cluster.SelectorKey(t.Selector), strings.Join(namespaces, ",")}
+	counts := x.equal[says]
+	if counts == nil {
+		counts = x.newCounts(t, namespaces)
+		x.equal[says] = counts
 	}
 	x.counts[key] = counts
+	return counts
+}
+
+func (x *softNeighbours) newCounts(t *cluster.WeightedTerm, namespaces []string) *softCounts {
+	counts := &softCounts{key: t.TopologyKey, of: map[string]int{}}
+	for _, ns := range namespaces {
+		for _, group := range x.groups.namespace(ns).matching(t.Selector) {
+			for _, p := range group.pods {
+				if value, ok := p.Node.Labels[t.TopologyKey]; ok && group.selected && !x.c.View.Gone(p) {
+					counts.of[value]++
+				}
+			}
+		}
+		x.follow.Add(ns, t.Selector, counts)
+	}
+	counts.least = math.MaxInt
+	for _, n := range x.c.Nodes {
+		if value, ok := n.Labels[t.TopologyKey]; ok {
+			counts.least = min(counts.least, counts.of[value])
+		} else {
+			counts.least = 0
+		}
+	}
 	return counts
 }
 
@@ -103,9 +164,10 @@ func (x *softNeighbours) counted(p *cluster.Pod) bool {
 
 // left takes a pod that moves out of the counts.
 func (x *softNeighbours) left(p *cluster.Pod) {
-	for key, counts := range x.counts {
-		if value, ok := p.Node.Labels[key.term.TopologyKey]; ok && fit.TermSelects(&key.term.Term, key.namespace, p) {
-			counts[value]--
+	for _, counts := range x.follow.Of(p.Namespace, p.Labels) {
+		if value, ok := p.Node.Labels[counts.key]; ok {
+			counts.of[value]--
+			counts.least = min(counts.least, counts.of[value])
 		}
 	}
 }

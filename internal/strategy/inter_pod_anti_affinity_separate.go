@@ -3,6 +3,7 @@ package strategy
 import (
 	"cmp"
 	"container/heap"
+	"encoding/binary"
 	"fmt"
 	"slices"
 
@@ -44,34 +45,50 @@ func (x *separator) movable(p *cluster.Pod) bool { return x.c.Evictable(p) && x.
 // queue sorts the rivals into those that may be moved, and those that the filters hold back.
 func (x *separator) queue() (queue *rivalQueue, held []*rival) {
 	queue = &rivalQueue{full: map[*cluster.Node]bool{}}
+	bunches := map[string]*bunch{}
 	for _, v := range x.rivals() {
-		if v.degree = x.degree(&v.separated); v.degree == 0 {
-			continue
-		}
-		if x.movable(v.pod) {
-			queue.list = append(queue.list, v)
-		} else {
+		degree := x.degree(&v.separated)
+		switch {
+		case degree == 0:
+		case !x.movable(v.pod):
 			held = append(held, v)
+		default:
+			key := x.concerns(&v.separated)
+			b := bunches[key]
+			if b == nil {
+				b = &bunch{degree: degree}
+				bunches[key] = b
+				queue.list = append(queue.list, b)
+			}
+			b.rivals = append(b.rivals, v)
 		}
+	}
+	for _, b := range queue.list {
+		slices.SortFunc(b.rivals, compareRivals)
 	}
 	heap.Init(queue)
 	return queue, held
 }
 
 // next takes the pod to move next from the queue; nil when no conflict is left that one of its pods could settle. Degrees only get
-// smaller, so the first pod whose degree is up to date is the right one.
+// smaller, so the first bunch whose degree is up to date is the right one.
 func (x *separator) next(queue *rivalQueue) *rival {
 	for queue.Len() > 0 {
-		v := queue.list[0]
+		b := queue.list[0]
+		v := b.rivals[0]
 		now := x.degree(&v.separated)
-		switch {
-		case now == 0 || queue.full[v.pod.Node]:
-			heap.Pop(queue)
-		case now < v.degree:
-			v.degree = now
+		if now > 0 && now < b.degree {
+			b.degree = now
 			heap.Fix(queue, 0)
-		default:
+			continue
+		}
+		b.rivals = b.rivals[1:]
+		if now == 0 || len(b.rivals) == 0 {
 			heap.Pop(queue)
+		} else {
+			heap.Fix(queue, 0)
+		}
+		if now > 0 && !queue.full[v.pod.Node] {
 			return v
 		}
 	}
@@ -81,8 +98,22 @@ func (x *separator) next(queue *rivalQueue) *rival {
 // rival is a pod that is in conflict with others.
 type rival struct {
 	separated
-	degree   int  // with how many; may be too high until it is asked again
 	outranks bool // it is more important than all of them
+}
+
+// bunch is the pods that the same terms concern in the same domains, so that when one leaves it is seen at once what that changes for all others.
+type bunch struct {
+	rivals []*rival // the one to move first is the first; never empty
+	degree int      // with how many each is in conflict; may be too high until it is asked again
+}
+
+// concerns names the terms that concern a pod, and how they do.
+func (x *separator) concerns(p *separated) string {
+	var key []byte
+	x.concerning(p, func(_ *repulsion, n *conflicts, carries, selected bool) {
+		key = binary.AppendVarint(key, int64(4*n.id+2*truth(carries)+truth(selected)))
+	})
+	return string(key)
 }
 
 // rivals lists the pods that are in conflict, each once.
@@ -201,18 +232,27 @@ func (x *separator) conflict(v *rival) plan.Reason {
 	return reason
 }
 
-// rivalQueue is a heap with the pod to move first on top.
+// rivalQueue is a heap with the pod to move first on top, as the first of its bunch.
 type rivalQueue struct {
-	list []*rival
+	list []*bunch
 	full map[*cluster.Node]bool // no further pod of them may be moved
 }
 
-func (q *rivalQueue) Len() int           { return len(q.list) }
-func (q *rivalQueue) Less(i, j int) bool { return compareRivals(q.list[i], q.list[j]) < 0 }
-func (q *rivalQueue) Swap(i, j int)      { q.list[i], q.list[j] = q.list[j], q.list[i] }
+func (q *rivalQueue) Len() int      { return len(q.list) }
+func (q *rivalQueue) Swap(i, j int) { q.list[i], q.list[j] = q.list[j], q.list[i] }
+
+// Less implements heap.Interface.
+func (q *rivalQueue) Less(i, j int) bool {
+	a, b := q.list[i], q.list[j]
+	return cmp.Or(
+		cmp.Compare(truth(a.rivals[0].outranks), truth(b.rivals[0].outranks)),
+		cmp.Compare(b.degree, a.degree),
+		compareRivals(a.rivals[0], b.rivals[0]),
+	) < 0
+}
 
 // Push implements heap.Interface.
-func (q *rivalQueue) Push(v any) { q.list = append(q.list, v.(*rival)) }
+func (q *rivalQueue) Push(b any) { q.list = append(q.list, b.(*bunch)) }
 
 // Pop implements heap.Interface.
 func (q *rivalQueue) Pop() any {
@@ -221,10 +261,10 @@ func (q *rivalQueue) Pop() any {
 	return last
 }
 
+// compareRivals says which of two pods in as many conflicts is to move first.
 func compareRivals(a, b *rival) int {
 	return cmp.Or(
 		cmp.Compare(truth(a.outranks), truth(b.outranks)),
-		cmp.Compare(b.degree, a.degree),
 		cmp.Compare(priority(a.pod), priority(b.pod)),
 		cmp.Compare(qosRank(a.pod), qosRank(b.pod)),
 		cmp.Compare(prefersToStay(a.pod), prefersToStay(b.pod)),

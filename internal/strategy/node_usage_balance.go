@@ -247,14 +247,14 @@ func helps(u *nodeUsage, use []int64) bool {
 
 // try proposes one pod to the targets that could take it. On acceptance at is the target on which room was booked, nil when none was.
 func (b *nodeBalance) try(u *nodeUsage, p *cluster.Pod, use []int64, rec *receivers) (v plan.Verdict, at *cluster.Node) {
-	targets := rec.takers(use)
-	if len(targets) == 0 {
+	why, ok := rec.propose(use, Why{Reason: b.reason(u)})
+	if !ok {
 		reason := b.rs.overloads(use, b.targets)
 		b.c.Refuse(p, gateStrategy, reason)
 		return plan.Verdict{Gate: gateStrategy, Reason: reason}, nil
 	}
 	before := len(b.c.View.Changed())
-	v = b.c.Try(p, Why{Reason: b.reason(u), Targets: targets})
+	v = b.c.Try(p, why)
 	if !v.Accepted {
 		return v, nil
 	}

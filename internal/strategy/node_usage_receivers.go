@@ -2,6 +2,7 @@ package strategy
 
 import (
 	"encoding/binary"
+	"math"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,12 +18,14 @@ const maxTakerLists = 256
 type receivers struct {
 	rs     usedResources
 	kind   meterKind
-	nodes  []*nodeUsage
+	usages []*nodeUsage
+	nodes  []*cluster.Node // the same
 	byNode map[*cluster.Node]*nodeUsage
 	lists  map[string]*takers
 	booked []*cluster.Node // in order
 	key    []byte
-	buf    []*cluster.Node
+	hint   int     // where the last search ended
+	room   []int64 // by resource: no node has more left
 }
 
 // takers are the nodes that can take a pod of one size and stay within their ceilings.
@@ -33,30 +36,54 @@ type takers struct {
 
 // newReceivers takes the targets, the emptiest first.
 func newReceivers(rs usedResources, targets []*nodeUsage, kind meterKind) *receivers {
-	r := &receivers{rs: rs, kind: kind, nodes: slices.Clone(targets), byNode: make(map[*cluster.Node]*nodeUsage, len(targets)), lists: map[string]*takers{}}
-	rs.sortByFill(r.nodes)
-	for _, u := range r.nodes {
-		r.byNode[u.node] = u
+	r := &receivers{
+		rs: rs, kind: kind, usages: slices.Clone(targets), byNode: make(map[*cluster.Node]*nodeUsage, len(targets)),
+		lists: map[string]*takers{}, room: make([]int64, len(rs)),
 	}
+	rs.sortByFill(r.usages)
+	for _, u := range r.usages {
+		r.byNode[u.node] = u
+		r.nodes = append(r.nodes, u.node)
+	}
+	r.measure()
 	return r
 }
 
-// takers lists the nodes that can take so much. The list is good until the next booking.
-func (r *receivers) takers(use []int64) []*cluster.Node {
+// measure finds out how much room there is.
+func (r *receivers) measure() {
+	for i := range r.room {
+		r.room[i] = math.MinInt64
+		for _, u := range r.usages {
+			r.room[i] = max(r.room[i], u.ceiling[i]-u.use[i])
+		}
+	}
+}
+
+// propose makes why a case for moving a pod that uses so much to the nodes that can take it; false if there are none. It is good
+// until the next booking, and until use is changed.
+func (r *receivers) propose(use []int64, why Why) (Why, bool) {
+	if list := r.list(use); list != nil {
+		why.Targets, why.Alike = list.nodes, list
+		return why, len(list.nodes) > 0
+	}
+	why.Targets, why.Better = r.nodes, func(n *cluster.Node) bool { return r.byNode[n].takes(use) }
+	return why, r.any(use)
+}
+
+// list is the list of takers for pods that use so much; nil when pods of one size are few, so that a list would not pay.
+func (r *receivers) list(use []int64) *takers {
 	if r.kind == byMeasures {
-		r.buf = r.collect(r.buf[:0], use)
-		return r.buf
+		return nil
 	}
 	r.key = r.key[:0]
 	for _, v := range use {
 		r.key = binary.AppendVarint(r.key, v)
 	}
 	list := r.lists[string(r.key)]
-	switch {
-	case list == nil && len(r.lists) >= maxTakerLists:
-		r.buf = r.collect(r.buf[:0], use)
-		return r.buf
-	case list == nil:
+	if list == nil {
+		if len(r.lists) >= maxTakerLists {
+			return nil
+		}
 		list = &takers{nodes: r.collect(nil, use), seen: len(r.booked)}
 		r.lists[string(r.key)] = list
 	}
@@ -66,16 +93,34 @@ func (r *receivers) takers(use []int64) []*cluster.Node {
 		}
 	}
 	list.seen = len(r.booked)
-	return list.nodes
+	return list
 }
 
 func (r *receivers) collect(into []*cluster.Node, use []int64) []*cluster.Node {
-	for _, u := range r.nodes {
+	for _, u := range r.usages {
 		if u.takes(use) {
 			into = append(into, u.node)
 		}
 	}
 	return into
+}
+
+// any reports whether there is a node that can take so much.
+func (r *receivers) any(use []int64) bool {
+	for i, v := range use {
+		if v > 0 && v > r.room[i] {
+			return false
+		}
+	}
+	for i := range r.usages {
+		at := (r.hint + i) % len(r.usages)
+		if r.usages[at].takes(use) {
+			r.hint = at
+			return true
+		}
+	}
+	r.measure() // so that what is as large is refused at once
+	return false
 }
 
 // drop takes out a node that can't take another pod of the size.

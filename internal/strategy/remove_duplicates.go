@@ -51,7 +51,11 @@ type replicas struct {
 	images string
 	whole  bool            // a workload across its ReplicaSets
 	nodes  []*nodeReplicas // in node order
+	coming map[*cluster.Node]coming
 }
+
+// coming is how many of a node's arrivals are replacements of a group's pods.
+type coming struct{ seen, count int }
 
 // nodeReplicas are the pods of one group on one node.
 type nodeReplicas struct {
@@ -187,7 +191,7 @@ func (s *removeDuplicates) spread(c *Cycle, g *replicas, targets *targetNodes) p
 			s.tellNode(c, on, func() plan.Reason { return evenEnough(count, keep, total, len(nodes)) })
 			continue
 		}
-		why := Why{Reason: duplicate(count, keep, total, len(nodes)), Targets: nodes, Better: below}
+		why := Why{Reason: duplicate(count, keep, total, len(nodes)), Targets: nodes, Better: below, Alike: g}
 		switch propose(c, on, count-keep, why) {
 		case plan.ThisCycle:
 			return plan.ThisCycle
@@ -207,13 +211,21 @@ func (g *replicas) on(n *cluster.Node, compat bool) int {
 
 // expected is how many replacements of the group's pods are expected on n.
 func (g *replicas) expected(v *cluster.View, n *cluster.Node) int {
-	count := 0
-	for _, p := range v.Arrivals(n) {
+	arrivals, known := v.Arrivals(n), g.coming[n]
+	if known.seen == len(arrivals) {
+		return known.count
+	}
+	for _, p := range arrivals[known.seen:] {
 		if p.Namespace == g.key.namespace && g.owns(v, p) {
-			count++
+			known.count++
 		}
 	}
-	return count
+	known.seen = len(arrivals)
+	if g.coming == nil {
+		g.coming = map[*cluster.Node]coming{}
+	}
+	g.coming[n] = known
+	return known.count
 }
 
 func (g *replicas) owns(v *cluster.View, p *cluster.Pod) bool {

@@ -123,7 +123,11 @@ type bestNodes struct {
 type weights struct {
 	best   int64
 	byNode map[*cluster.Node]int64
+	better map[int64]*betterNodes // by the weight of the own node
 }
+
+// betterNodes are nodes with more weight than another.
+type betterNodes struct{ nodes []*cluster.Node }
 
 func (b *bestNodes) violation(p *cluster.Pod) (Why, bool) {
 	pl := p.Spec.Placement
@@ -132,7 +136,7 @@ func (b *bestNodes) violation(p *cluster.Pod) (Why, bool) {
 	}
 	w, ok := b.known[pl]
 	if !ok {
-		w = weights{byNode: make(map[*cluster.Node]int64, len(b.nodes))}
+		w = weights{byNode: make(map[*cluster.Node]int64, len(b.nodes)), better: map[int64]*betterNodes{}}
 		for _, n := range b.nodes {
 			w.byNode[n] = pl.Weight(n.NodeInfo)
 			w.best = max(w.best, w.byNode[n])
@@ -143,15 +147,19 @@ func (b *bestNodes) violation(p *cluster.Pod) (Why, bool) {
 	if own >= w.best {
 		return Why{}, false
 	}
-	why := Why{Reason: plan.Reason{
+	better := w.better[own]
+	if better == nil {
+		better = &betterNodes{}
+		for _, n := range b.nodes {
+			if w.byNode[n] > own {
+				better.nodes = append(better.nodes, n)
+			}
+		}
+		w.better[own] = better
+	}
+	return Why{Targets: better.nodes, Alike: better, Reason: plan.Reason{
 		Code:    "BetterNode",
 		Message: fmt.Sprintf("its node has weight %d in its preferred node affinity, another has %d", own, w.best),
 		Numbers: plan.Numbers{"own": float64(own), "best": float64(w.best)},
-	}}
-	for _, n := range b.nodes {
-		if w.byNode[n] > own {
-			why.Targets = append(why.Targets, n)
-		}
-	}
-	return why, true
+	}}, true
 }

@@ -44,6 +44,9 @@ type Why struct {
 	Targets []*cluster.Node
 	// Better, when set, picks from Targets those that really are better for this pod.
 	Better func(*cluster.Node) bool
+	// Alike, when set, is comparable, and equal for pods that are proposed with the same Targets and Better, for all of which the other
+	// pods' nodes are no better than their own: what is found out about one need not be found out again about another.
+	Alike any
 	// EvenStarting says that the strategy is about pods that do not get ready, so that even one that has just started may go.
 	EvenStarting bool
 	// Anywhere says that the pod is to go even if no replacement can start (it has failed, or is too old).

@@ -44,9 +44,11 @@ type evening struct {
 	movers map[int32][]victim
 	joint  bool     // some pod has another constraint
 	stuck  []victim // no smaller domain can take them
-	// nowhere is the last spec that fitted in no smaller domain when the view had seen so many changes.
-	nowhere *cluster.Spec
-	changes int
+	// spent is how many domains, from the end of the order, have no pods to move any more.
+	spent int
+	// shut is how many domains, from the beginning of the order, can't take pods of a spec that placement and room alone matter to. Nothing
+	// leaves such a domain as long as others have more pods, so that stays so.
+	shut map[*cluster.Spec]int
 	// the last answer of othersOf
 	asked   carrier
 	answer  []*spread
@@ -106,7 +108,7 @@ func (x *spreader) count(sp *spread) *domainCounts {
 
 // findMovers lists, by domain, the pods that may be moved: those that carry the constraint, the first to go first.
 func (b *evening) findMovers() {
-	b.movers = map[int32][]victim{}
+	b.movers, b.shut = map[int32][]victim{}, map[*cluster.Spec]int{}
 	for _, group := range b.sp.groups {
 		if !group.selected {
 			continue
@@ -147,8 +149,8 @@ func (b *evening) othersOf(as carrier) (others []*spread, carries bool) {
 // largest is the domain with the most pods of which some may still be moved, if it has too many.
 func (b *evening) largest() (int32, bool) {
 	c := b.sp.counts
-	for i := len(c.order) - 1; i >= 0; i-- {
-		id := c.order[i]
+	for ; b.spent < len(c.order); b.spent++ {
+		id := c.order[len(c.order)-1-b.spent]
 		if c.count[id]-c.fewest() <= b.sp.rule.MaxSkew {
 			break
 		}
@@ -165,21 +167,18 @@ func (b *evening) moveOne(from int32) plan.Scope {
 	if b.full[v.pod.Node] {
 		return plan.ThisPod
 	}
-	if b.nowhere == v.pod.Spec && b.changes == len(b.c.View.Changed()) {
-		b.stuck = append(b.stuck, v)
-		return plan.ThisPod
-	}
 	to, nodes := b.target(from, &v)
 	if nodes == nil {
-		if b.nowhere = nil; !b.joint && len(v.pod.Spec.AntiAffinity) == 0 {
-			b.nowhere, b.changes = v.pod.Spec, len(b.c.View.Changed())
-		}
 		b.stuck = append(b.stuck, v)
 		return plan.ThisPod
 	}
 	c := b.sp.counts
 	before := len(b.c.View.Changed())
-	verdict := b.c.Try(v.pod, Why{Reason: spreadViolated(b.sp, from, to, int(c.count[from]), int(c.count[to])), Targets: nodes})
+	why := Why{Reason: spreadViolated(b.sp, from, to, int(c.count[from]), int(c.count[to])), Targets: nodes}
+	if len(v.others) == 0 {
+		why.Alike = domainFrom{b.sp.domains, to, b.sp.domains.next[to]}
+	}
+	verdict := b.c.Try(v.pod, why)
 	b.room--
 	if !verdict.Accepted {
 		if verdict.Stop == plan.ThisNode {
@@ -205,8 +204,15 @@ func (b *evening) pick(from int32) victim {
 		}
 	}
 	v := list[best]
-	b.movers[from] = slices.Delete(list, best, best+1)
+	copy(list[1:best+1], list[:best])
+	b.movers[from] = list[1:]
 	return v
+}
+
+// domainFrom stands for the nodes of a domain, beginning with one of them.
+type domainFrom struct {
+	*domains
+	id, next int32
 }
 
 func sameStanding(a, b *cluster.Pod) bool {
@@ -227,12 +233,21 @@ func crowding(v *victim, n *cluster.Node) int32 {
 // target finds the smallest domain that can take the pod, and its nodes, the best first.
 func (b *evening) target(from int32, v *victim) (int32, []*cluster.Node) {
 	c, skew := b.sp.counts, b.sp.rule.MaxSkew
-	for _, to := range c.order {
+	alike := len(v.others) == 0 && len(v.pod.Spec.AntiAffinity) == 0
+	begin := 0
+	if alike {
+		begin = b.shut[v.pod.Spec]
+	}
+	for i := begin; i < len(c.order); i++ {
+		to := c.order[i]
 		if c.count[from]-c.count[to] <= skew || b.sp.rule.hard() && c.count[to]+1-b.sp.least() > skew {
 			break
 		}
 		if nodes := b.nodesFor(to, v); nodes != nil {
 			return to, nodes
+		}
+		if alike && i == b.shut[v.pod.Spec] {
+			b.shut[v.pod.Spec]++
 		}
 	}
 	return 0, nil
