@@ -2,9 +2,9 @@ package cni
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -21,7 +21,6 @@ const (
 	runningRedial  = time.Second     // while the original runs, when nobody is in a hurry
 	followAfter    = 50 * time.Millisecond
 	afterBoot      = 5 * time.Minute
-	reasonNobody   = "no node agent, and the plugin runs for others"
 	reasonNoAnswer = "no go-ahead in time"
 )
 
@@ -37,8 +36,8 @@ type gate struct {
 	queue    *lockQueue
 
 	nextDial time.Time
-	absent   time.Time     // since when nobody has answered; zero while somebody does
 	place    paceapi.Place // as the agent last said
+	absent   absence
 }
 
 // pass is the right to run the original: from the agent at the other end of
@@ -48,10 +47,9 @@ type pass struct {
 	lock   io.Closer
 }
 
-func newGate(c *call, pod Pod) *gate {
+func newGate(c *call, pod Pod, s Settings) *gate {
 	now := time.Now()
 	dir := filepath.Dir(c.original)
-	s := readSettings(dir).complete(c.CPUs)
 	uptime, err := c.Uptime()
 	boot := err == nil && uptime < afterBoot
 	g := &gate{
@@ -78,28 +76,17 @@ func (g *gate) admit() (pass, *refusal) {
 				return p, refused
 			}
 		}
-		now := time.Now()
-		if g.absent.IsZero() {
-			g.absent = now
-		}
-		if now.Before(g.absent.Add(g.patience)) {
-			if !now.Before(g.deadline) {
-				return pass{}, g.tooLate()
-			}
-			time.Sleep(jitter(redialPause))
-			continue
-		}
-		p, refused, decided := g.queueUp(now)
-		if decided {
+		if p, refused, decided := g.alone(time.Now()); decided {
 			return p, refused
 		}
 	}
 }
 
 // dial gives a conversation with the agent, or nil: nobody is there, or it is
-// too early to try again one that does not speak.
+// too early to try again one that does not speak, or too late.
 func (g *gate) dial() *paceapi.Client {
-	if time.Now().Before(g.nextDial) {
+	now, due := time.Now(), g.absent.due
+	if now.Before(g.nextDial) || !due.IsZero() && !now.Before(due) {
 		return nil
 	}
 	conn, err := g.Dial(g.settings.Socket, time.Now().Add(dialPatience))
@@ -123,42 +110,60 @@ func (g *gate) ask(client *paceapi.Client) (p pass, refused *refusal, decided bo
 	patience := paceapi.FirstAnswer
 	for {
 		listening := time.Now()
-		until := listening.Add(patience)
-		if g.deadline.Before(until) {
-			until = g.deadline
-		}
-		m, err := client.Next(until)
+		m, err := client.Next(g.listenUntil(listening, patience))
 		switch {
 		case err != nil:
-			g.lost(listening, errors.Is(err, paceapi.ErrRefusedLine))
+			g.lost(listening, err)
 			if !time.Now().Before(g.deadline) {
 				return pass{}, g.tooLate(), true
 			}
 			return pass{}, nil, false
 		case m.Type == paceapi.TypeGrant:
-			if client.Ack() != nil {
-				g.lost(listening, false)
+			if err := client.Ack(); err != nil {
+				g.lost(listening, err)
 				return pass{}, nil, false
 			}
 			return pass{client: client}, nil, true
 		case m.Type == paceapi.TypeRefuse:
 			return pass{}, &refusal{Place: m.Place}, true
 		}
-		g.absent, g.place, patience = time.Time{}, m.Place, paceapi.Silence
+		g.absent, g.place, patience = absence{}, m.Place, paceapi.Silence
 	}
 }
 
-// lost notes that the agent, last listened to since then, broke off, fell
-// silent, or speaks another language.
-func (g *gate) lost(since time.Time, stranger bool) {
-	if g.absent.IsZero() {
-		g.absent = since
+// listenUntil is when an agent that has said nothing since then counts as hung:
+// after so much patience; or sooner if that would end after we are due to be
+// refused, since those whom it left waiting must not all end at the deadline.
+func (g *gate) listenUntil(since time.Time, patience time.Duration) time.Time {
+	until := earlier(since.Add(patience), g.deadline)
+	switch {
+	case !g.absent.due.IsZero():
+		return earlier(until, g.absent.due)
+	case g.place.Rank == 0:
+		return until
+	}
+	due := g.deadline.Add(-early(g.deadline.Sub(g.mayRefuse()), g.place.Rank, g.place.Length, g.settings.Limit))
+	if due.After(until) {
+		return until
+	}
+	return earlier(until, since.Add(2*paceapi.KeepAlive))
+}
+
+// lost notes that the agent, listened to since then, hung up, fell silent, or
+// speaks another language.
+func (g *gate) lost(listening time.Time, err error) {
+	now := time.Now()
+	silent := errors.Is(err, os.ErrDeadlineExceeded)
+	if silent {
+		g.absent.begin(listening, now)
+	} else {
+		g.absent.begin(now, now)
 	}
 	pause := redialPause
-	if stranger || time.Since(since) >= paceapi.FirstAnswer {
+	if silent || errors.Is(err, paceapi.ErrRefusedLine) || errors.Is(err, paceapi.ErrVersion) {
 		pause = hungPause
 	}
-	g.nextDial = time.Now().Add(jitter(pause))
+	g.nextDial = now.Add(jitter(pause))
 }
 
 func (g *gate) request() paceapi.Request {
@@ -180,41 +185,6 @@ func millis(d time.Duration) paceapi.Millis {
 
 // jitter draws from the upper half of d.
 func jitter(d time.Duration) time.Duration { return d/2 + rand.N(d/2+1) }
-
-// queueUp takes one turn in the queue that needs no agent.
-func (g *gate) queueUp(now time.Time) (pass, *refusal, bool) {
-	at := g.stamp.stand(now)
-	overdue := now.Sub(g.stamp.first) >= time.Duration(g.settings.MaxWait)
-	if lock, ok := g.queue.try(at.ahead, overdue); ok {
-		return pass{lock: lock}, nil, true
-	}
-	place := paceapi.Place{
-		Rank: at.ahead + 1, Length: max(at.length, at.ahead+1),
-		Reason: fmt.Sprintf("%s, %d at once at most", reasonNobody, g.queue.limit),
-	}
-	if !now.Before(refuseAt(g.start, g.deadline, place, g.queue.limit)) {
-		return pass{}, &refusal{Place: place, byUs: true}, true
-	}
-	time.Sleep(jitter(pollPause(at.ahead)))
-	return pass{}, nil, false
-}
-
-// refuseAt spreads the refusals of a queue over the last 70 % of the attempt,
-// the farthest first, so that their DELs do not arrive together. Those who may
-// run next stay to the end.
-func refuseAt(start, deadline time.Time, at paceapi.Place, limit int) time.Time {
-	if at.Rank <= limit {
-		return deadline
-	}
-	early := time.Duration(float64(deadline.Sub(start)) * 0.7 * float64(at.Rank-limit) / float64(at.Length))
-	return deadline.Add(-early)
-}
-
-// pollPause is how often somebody with so many ahead looks again: the nearer,
-// the more often, which also keeps the order.
-func pollPause(ahead int) time.Duration {
-	return min(100*time.Millisecond+time.Duration(ahead)*50*time.Millisecond, 2*time.Second)
-}
 
 // tooLate is the answer at the end of an attempt that nobody decided.
 func (g *gate) tooLate() *refusal {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // errHeld is wrapped by tryLock when somebody else has the lock.
@@ -57,7 +58,7 @@ func (q *lockQueue) try(ahead int, overdue bool) (io.Closer, bool) {
 }
 
 // tryFile locks a file of dir, making both where they are missing.
-func (q *lockQueue) tryFile(name string) (io.Closer, error) {
+func (q *lockQueue) tryFile(name string) (*os.File, error) {
 	path := filepath.Join(q.dir, name)
 	f, err := openToLock(path)
 	if errors.Is(err, os.ErrNotExist) && os.MkdirAll(q.dir, 0o755) == nil {
@@ -89,6 +90,29 @@ func (q *lockQueue) tryLast() (io.Closer, bool) {
 	default:
 		return noLock{}, true
 	}
+}
+
+// refusedFile was last touched when somebody was last refused without an agent.
+const refusedFile = "refused"
+
+// mayRefuse reports whether the last refusal is at least gap ago, and then notes
+// that there is one now. Without a gap, or where files cannot be used, there may
+// always be one.
+func (q *lockQueue) mayRefuse(now time.Time, gap time.Duration) bool {
+	f, err := q.tryFile(refusedFile)
+	if err != nil {
+		return gap <= 0 || !errors.Is(err, errHeld)
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err == nil {
+		// A clock that was set back must not make anybody wait for the future.
+		if age := now.Sub(info.ModTime()); age >= 0 && age < gap {
+			return false
+		}
+	}
+	_ = os.Chtimes(f.Name(), now, now)
+	return true
 }
 
 // tryLock locks f until it is closed or this process ends, or closes it and

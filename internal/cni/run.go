@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -107,7 +108,11 @@ func (c *call) nextDepth() string { return strconv.Itoa(c.depth + 1) }
 
 // gated runs the original once it may run, or says to try again later.
 func (c *call) gated(pod Pod) int {
-	g := newGate(c, pod)
+	s := readSettings(filepath.Dir(c.original))
+	if slices.Contains(s.ExcludeNamespaces, pod.Namespace) {
+		return c.passThrough()
+	}
+	g := newGate(c, pod, s.complete(c.CPUs))
 	pass, refused := g.admit()
 	if refused != nil {
 		g.stamp.keep(time.Now())

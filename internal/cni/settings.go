@@ -31,6 +31,10 @@ type Settings struct {
 	// MaxWait is how long a pod may be put off over all its attempts before it
 	// may use one lock more; 9 min by default, since Deployments give up at 10.
 	MaxWait paceapi.Millis
+	// ExcludeNamespaces are those whose pods are never gated, with an agent or
+	// without: they are passed straight through and it is not asked. A name that
+	// no namespace can have is not stored.
+	ExcludeNamespaces []string
 }
 
 // The bounds and defaults of Settings.
@@ -75,11 +79,17 @@ func WriteSettings(originalDir string, s Settings) error {
 
 func settingsFile(originalDir string) string { return filepath.Join(stateDir(originalDir), "settings") }
 
-// format gives a line "name value" for each setting: JSON would cost every
+// format gives a line "name value" for each setting and each namespace: JSON would cost every
 // start of a pod more than a tenth of the start of a process to read.
 func (s Settings) format() string {
-	return fmt.Sprintf("socket %s\nlimit %d\nattemptMs %d\nabsentMs %d\nabsentBootMs %d\nmaxWaitMs %d\n",
+	text := fmt.Sprintf("socket %s\nlimit %d\nattemptMs %d\nabsentMs %d\nabsentBootMs %d\nmaxWaitMs %d\n",
 		s.Socket, s.Limit, s.Attempt.Milliseconds(), s.Absent.Milliseconds(), s.AbsentBoot.Milliseconds(), s.MaxWait.Milliseconds())
+	for _, namespace := range s.ExcludeNamespaces {
+		if isName(namespace) {
+			text += "excludeNamespace " + namespace + "\n"
+		}
+	}
+	return text
 }
 
 // parseSettings reads what format wrote. A line that is damaged, cut off or of
@@ -92,8 +102,12 @@ func parseSettings(text string) Settings {
 		if !whole {
 			break
 		}
-		if name == "socket" {
+		switch name {
+		case "socket":
 			s.Socket = value
+			continue
+		case "excludeNamespace":
+			s.ExcludeNamespaces = append(s.ExcludeNamespaces, value)
 			continue
 		}
 		n, err := strconv.ParseInt(value, 10, 64)

@@ -145,29 +145,41 @@ func (s *stamp) touch(now time.Time) bool {
 	return err == nil
 }
 
-// standing is a place in the queue of the pods that are waiting now.
-type standing struct{ ahead, length int }
+// standing is a place in the queue. The zero value is that of a pod which
+// cannot know about others.
+type standing struct {
+	ahead, length int // of the pods that are waiting now
+	known         int // pods that wait, or were refused and will come back
+	// first is when the first attempt of the first of those waiting began.
+	first time.Time
+}
 
 // stand takes or keeps the pod's place and counts those ahead of it. Stamps
 // of pods that stayed away for too long are removed on the way.
 func (s *stamp) stand(now time.Time) standing {
 	if !s.touch(now) {
-		return standing{length: 1}
+		return standing{}
 	}
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
-		return standing{length: 1}
+		return standing{}
 	}
-	var at standing
-	for _, e := range entries {
+	at := standing{first: s.first}
+	for _, e := range entries { // in order of their names, and so of first attempts
 		info, err := e.Info()
 		if err != nil {
 			continue // its pod's turn has come just now
 		}
-		switch away := now.Sub(info.ModTime()); {
-		case away > forgotten:
+		away := now.Sub(info.ModTime()).Abs()
+		if away > forgotten {
 			_ = os.Remove(filepath.Join(s.dir, e.Name()))
-		case away <= present:
+			continue
+		}
+		at.known++
+		if away <= present {
+			if first, _, ok := parseStamp(e.Name()); ok && at.length == 0 {
+				at.first = first
+			}
 			at.length++
 			if e.Name() < s.name {
 				at.ahead++
