@@ -10,12 +10,11 @@ import (
 // maxRemembered bounds what is remembered of pods that are alike, in nodes times kinds of pod: one byte each.
 const maxRemembered = 64 << 20
 
-// likeness is what tells pods apart that are looked for a node for: those of equal likeness meet the same obstacle on every node that
+// Likeness is what tells pods apart that are looked for a node for: those of equal likeness meet the same obstacle on every node that
 // is not their own.
-type likeness struct {
+type Likeness struct {
 	spec      *cluster.Spec
 	namespace string
-	labels    uintptr
 	rest      string
 }
 
@@ -36,17 +35,17 @@ type finder func(*cluster.Pod, *cluster.Node) obstacle
 
 // liken says what a pod is like, and the version of what holds for many nodes at once, such as the counts of a zone. ok is false when no other
 // pod is like it.
-type liken func(*cluster.Pod) (key likeness, rules int, ok bool)
+type liken func(*cluster.Pod) (key Likeness, rules int, ok bool)
 
 // inOneNamespace likens pods whose required anti-affinity is all that matters besides placement and room. A term that names another namespace
 // makes a pod unlike any other: there, the peer takes a pod of the same name for the pod itself.
-func inOneNamespace(p *cluster.Pod) (likeness, int, bool) {
+func inOneNamespace(p *cluster.Pod) (Likeness, int, bool) {
 	for i := range p.Spec.AntiAffinity {
 		if slices.ContainsFunc(p.Spec.AntiAffinity[i].Namespaces, func(ns string) bool { return ns != p.Namespace }) {
-			return likeness{}, 0, false
+			return Likeness{}, 0, false
 		}
 	}
-	return likeness{spec: p.Spec, namespace: p.Namespace}, 0, true
+	return Likeness{spec: p.Spec, namespace: p.Namespace}, 0, true
 }
 
 // search returns a node other than the pod's own that will do, or nil, and remembers what kept pods like it off every node.
@@ -57,28 +56,34 @@ func (c *Checker) search(p *cluster.Pod, ok func(*cluster.Pod, *cluster.Node) bo
 			return n // the first that is asked below, so that most pods need not be likened
 		}
 	}
+	if pl.pool != nil && c.hopeless(p) {
+		return nil
+	}
 	key, rules, likened := like(p)
 	if a := c.alike[key]; likened && a != nil && c.refresh(a, rules, p, find).fitsNowhere(p.Node) {
 		return nil
 	}
 	n := c.first(pl, p, ok)
-	if n == nil && likened && c.alike[key] == nil {
-		if len(c.alike)*len(c.view.Nodes) > maxRemembered {
-			clear(c.alike)
-		}
-		c.alike[key] = &alike{codes: make([]uint8, len(c.view.Nodes)), names: []string{""}, counts: []int{0}, rules: -1}
+	if n == nil && pl.pool == nil {
+		c.pool(p)
+	}
+	if n == nil && likened {
+		c.remember(key)
 	}
 	return n
 }
 
-// known returns what is remembered of pods like p, up to date, or nil.
-func (c *Checker) known(p *cluster.Pod, find finder, like liken) *alike {
-	key, rules, likened := like(p)
+// remember returns what is known of pods of a likeness, which may be nothing yet.
+func (c *Checker) remember(key Likeness) *alike {
 	a := c.alike[key]
-	if !likened || a == nil {
-		return nil
+	if a == nil {
+		if len(c.alike)*len(c.view.Nodes) > maxRemembered {
+			clear(c.alike)
+		}
+		a = &alike{codes: make([]uint8, len(c.view.Nodes)), names: []string{""}, counts: []int{0}, rules: -1}
+		c.alike[key] = a
 	}
-	return c.refresh(a, rules, p, find)
+	return a
 }
 
 // refresh brings a up to date by asking p.

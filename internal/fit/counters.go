@@ -20,6 +20,7 @@ type counterKey struct {
 // counter counts pods by the domain of their nodes.
 type counter struct {
 	*topology
+	id       int
 	selector labels.Selector
 	counts   []int32    // by domain
 	nodes    *inclusion // nil: every node
@@ -116,6 +117,7 @@ func (s *Scheduler) counterFor(key counterKey, topologyKey string, namespaces []
 		s.counters[key] = equal
 		return equal
 	}
+	c.id = len(s.equal)
 	s.equal[says] = c
 	for _, ns := range namespaces {
 		for _, g := range s.crowd.selected(s.view, ns, c.selector) {

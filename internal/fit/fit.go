@@ -27,7 +27,7 @@ type Checker struct {
 	inList     []bool // by node index
 	placements map[*cluster.Placement]*placement
 	nowhere    map[*cluster.Spec]nowhere
-	alike      map[likeness]*alike
+	alike      map[Likeness]*alike
 	crowd      crowd
 }
 
@@ -58,7 +58,7 @@ type nowhere struct {
 func NewChecker(view *cluster.View, nodes []*cluster.Node) *Checker {
 	c := &Checker{
 		view: view, nodes: nodes, inList: make([]bool, len(view.Nodes)),
-		placements: map[*cluster.Placement]*placement{}, nowhere: map[*cluster.Spec]nowhere{}, alike: map[likeness]*alike{},
+		placements: map[*cluster.Placement]*placement{}, nowhere: map[*cluster.Spec]nowhere{}, alike: map[Likeness]*alike{},
 	}
 	for _, n := range nodes {
 		c.inList[n.Index] = true
@@ -168,20 +168,17 @@ func (c *Checker) obstacle(p *cluster.Pod, n *cluster.Node) obstacle {
 
 // WhyNowhere sums up why p fits on no node other than its own.
 func (c *Checker) WhyNowhere(p *cluster.Pod) plan.Reason {
-	switch {
-	case c.AnyOther(p) != nil:
-	case len(p.Spec.AntiAffinity) == 0:
+	if len(p.Spec.AntiAffinity) == 0 && c.AnyOther(p) == nil {
 		return c.noRoom(p)
-	default:
-		if a := c.known(p, c.obstacle, inOneNamespace); a != nil {
-			return a.reason(p.Node)
-		}
 	}
-	return c.nowhereBecause(p, c.obstacle)
+	return c.nowhereBecause(p, c.obstacle, inOneNamespace)
 }
 
-// nowhereBecause asks about every node.
-func (c *Checker) nowhereBecause(p *cluster.Pod, find finder) plan.Reason {
+// nowhereBecause counts the obstacles, if they are not known already.
+func (c *Checker) nowhereBecause(p *cluster.Pod, find finder, like liken) plan.Reason {
+	if key, rules, likened := like(p); likened {
+		return c.refresh(c.remember(key), rules, p, find).reason(p.Node)
+	}
 	counts := map[string]int{}
 	for _, n := range c.nodes {
 		if n == p.Node {

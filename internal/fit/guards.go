@@ -14,6 +14,7 @@ import (
 // guard is a required anti-affinity term of pods that run: it keeps the pods it selects out of their domains. Equal terms are one.
 type guard struct {
 	*topology
+	id      int
 	counts  []int32 // running pods that carry the term, by domain
 	version int     // of the counts of domains with several nodes
 }
@@ -25,10 +26,15 @@ func (s *Scheduler) others(g *guard, p *cluster.Pod, n *cluster.Node) bool {
 		return false
 	}
 	count := g.counts[d]
-	if p.Node != nil && g.domain[p.Node.Index] == d && !s.view.Gone(p) && !p.Terminal() && slices.Contains(s.carried[carrier{p.Spec, p.Namespace}], g) {
+	if p.Node != nil && g.domain[p.Node.Index] == d && !s.view.Gone(p) && !p.Terminal() && s.carries(p, g) {
 		count--
 	}
 	return count > 0
+}
+
+// carries reports whether pods like p carry the guard's term.
+func (s *Scheduler) carries(p *cluster.Pod, g *guard) bool {
+	return slices.Contains(s.carried[carrier{p.Spec, p.Namespace}], g)
 }
 
 // guardsFor lists the guards that select p.
@@ -110,7 +116,7 @@ func (s *Scheduler) newGuards(p *cluster.Pod) []*guard {
 		g := s.repelling[says]
 		if g == nil {
 			t := s.topology(term.TopologyKey)
-			g = &guard{topology: t, counts: make([]int32, len(t.values))}
+			g = &guard{topology: t, id: len(s.repelling), counts: make([]int32, len(t.values))}
 			s.repelling[says] = g
 			for _, ns := range namespaces {
 				s.guards.Add(ns, term.Selector, g)

@@ -8,16 +8,18 @@ import (
 	"evenkeel.dev/evenkeel/internal/cluster"
 )
 
-// liken says which pods meet the same obstacles: those of a spec, a namespace and a set of labels, as far as where they are now, and their
-// volumes, make no difference on other nodes. A pod that has left is like no other: its own replacement may be expected somewhere.
-func (s *Scheduler) liken(p *cluster.Pod) (likeness, int, bool) {
+// liken says which pods meet the same obstacles: those of a spec and a namespace, as far as their labels, their volumes and where they are now
+// make no difference on other nodes. A pod that has left is like no other: its own replacement may be expected somewhere.
+func (s *Scheduler) liken(p *cluster.Pod) (Likeness, int, bool) {
 	if s.view.Gone(p) {
-		return likeness{}, 0, false
+		return Likeness{}, 0, false
 	}
 	l := likener{s: s, p: p, rules: len(s.repelling)}
 	l.truth(p.Terminal())
 	l.truth(p.Deleting)
 	for _, g := range s.guardsFor(p) {
+		l.number(int64(g.id))
+		l.truth(s.carries(p, g))
 		l.place(g.topology)
 		l.rules += g.version
 	}
@@ -39,7 +41,13 @@ func (s *Scheduler) liken(p *cluster.Pod) (likeness, int, bool) {
 	}
 	l.pull()
 	l.volumes()
-	return likeness{p.Spec, p.Namespace, labelsID(p.Labels), string(l.key)}, l.rules, true
+	return Likeness{p.Spec, p.Namespace, string(l.key)}, l.rules, true
+}
+
+// Like returns what the pod is like; ok is false when it is like no other.
+func (s *Scheduler) Like(p *cluster.Pod) (key Likeness, ok bool) {
+	key, _, ok = s.liken(p)
+	return key, ok
 }
 
 // likener writes down what the place of a pod has to do with other nodes.
@@ -61,6 +69,8 @@ func (l *likener) truth(b bool) {
 }
 
 func (l *likener) counted(c *counter) {
+	l.number(int64(c.id))
+	l.truth(c.selects(l.p))
 	l.place(c.topology)
 	l.rules += c.version
 }

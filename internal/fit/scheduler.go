@@ -94,12 +94,10 @@ func (s *Scheduler) NowhereBut(p *cluster.Pod) plan.Reason {
 	if !s.constrained(p) {
 		return s.WhyNowhere(p)
 	}
-	if s.AnyBut(p) == nil {
-		if a := s.known(p, s.hindrance, s.liken); a != nil {
-			return a.reason(p.Node)
-		}
+	if len(p.Spec.AntiAffinity) == 0 && s.placement(p).pool != nil && s.hopeless(p) {
+		return s.noRoom(p)
 	}
-	return s.nowhereBecause(p, s.hindrance)
+	return s.nowhereBecause(p, s.hindrance, s.liken)
 }
 
 // constrained reports whether anything beyond placement and room matters to the pod.
