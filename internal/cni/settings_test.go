@@ -2,9 +2,11 @@ package cni
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -42,7 +44,10 @@ func TestSettingsAreHeldToTheirBounds(t *testing.T) {
 
 func TestSettingsAreReadBackAsWritten(t *testing.T) {
 	dir := t.TempDir()
-	want := Settings{Socket: "/run/other.sock", Limit: 3, Attempt: seconds(10), Absent: seconds(1), AbsentBoot: seconds(2), MaxWait: seconds(60)}
+	want := Settings{
+		Socket: "/run/other.sock", Limit: 3, Attempt: seconds(10), Absent: seconds(1), AbsentBoot: seconds(2), MaxWait: seconds(60),
+		ExcludeNamespaces: []string{"kube-system", "calico-system"},
+	}
 	for range 2 { // over an earlier one, too
 		if err := WriteSettings(dir, want); err != nil {
 			t.Fatal(err)
@@ -78,6 +83,30 @@ func TestSettingsThatCannotBeReadAreDefaults(t *testing.T) {
 		if diff := cmp.Diff(c.want, readSettings(dir)); diff != "" {
 			t.Errorf("%s: %s", c.name, diff)
 		}
+	}
+}
+
+func TestAnyNumberOfNamespacesCanBeExcluded(t *testing.T) {
+	dir := t.TempDir()
+	var want Settings
+	for i := range 200 {
+		want.ExcludeNamespaces = append(want.ExcludeNamespaces, fmt.Sprintf("%s-%d", strings.Repeat("x", 55), i))
+	}
+	if err := WriteSettings(dir, want); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, readSettings(dir)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestNamesThatNoNamespaceHasAreNotWritten(t *testing.T) {
+	dir := t.TempDir()
+	if err := WriteSettings(dir, Settings{Limit: 3, ExcludeNamespaces: []string{"", "a\nlimit 9", "shop", "two words"}}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(Settings{Limit: 3, ExcludeNamespaces: []string{"shop"}}, readSettings(dir)); diff != "" {
+		t.Error(diff)
 	}
 }
 

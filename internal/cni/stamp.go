@@ -39,6 +39,7 @@ type stamp struct {
 
 // findStamp looks for the stamp of the pod called key. A stamp of before
 // booted, when known, is from an earlier life of the node and does not count.
+// Stamps of other pods that stayed away for too long are removed on the way.
 func findStamp(dir, key string, now, booted time.Time) *stamp {
 	s := &stamp{dir: dir, key: fileKey(key), first: now, attempt: 1}
 	entries, err := os.ReadDir(dir)
@@ -47,11 +48,17 @@ func findStamp(dir, key string, now, booted time.Time) *stamp {
 	}
 	for _, e := range entries {
 		first, key, ok := parseStamp(e.Name())
-		if !ok || key != s.key {
+		if !ok {
 			continue
 		}
-		info, err := e.Info()
-		if err != nil || first.Before(booted.Add(-bootSlack)) || now.Sub(info.ModTime()) > forgotten {
+		if key != s.key {
+			// A stamp younger than that, by its name, is not worth asking for its time.
+			if now.Sub(first).Abs() > forgotten {
+				_, _ = s.seen(e, now)
+			}
+			continue
+		}
+		if _, ok := s.seen(e, now); !ok || first.Before(booted.Add(-bootSlack)) {
 			_ = os.Remove(filepath.Join(dir, e.Name()))
 			continue
 		}
@@ -64,6 +71,20 @@ func findStamp(dir, key string, now, booted time.Time) *stamp {
 		return s
 	}
 	return s
+}
+
+// seen gives how long ago the pod of a stamp was seen, and removes the stamp,
+// with ok false, if that is too long ago, or to come: the clock was set back.
+func (s *stamp) seen(e os.DirEntry, now time.Time) (away time.Duration, ok bool) {
+	info, err := e.Info()
+	if err != nil {
+		return 0, false // its pod's turn has come just now
+	}
+	away = now.Sub(info.ModTime()).Abs()
+	if away > forgotten {
+		_ = os.Remove(filepath.Join(s.dir, e.Name()))
+	}
+	return away, away <= forgotten
 }
 
 // fileKey makes a file name of a pod's key, which may hold a slash.
@@ -166,13 +187,8 @@ func (s *stamp) stand(now time.Time) standing {
 	}
 	at := standing{first: s.first}
 	for _, e := range entries { // in order of their names, and so of first attempts
-		info, err := e.Info()
-		if err != nil {
-			continue // its pod's turn has come just now
-		}
-		away := now.Sub(info.ModTime()).Abs()
-		if away > forgotten {
-			_ = os.Remove(filepath.Join(s.dir, e.Name()))
+		away, ok := s.seen(e, now)
+		if !ok {
 			continue
 		}
 		at.known++

@@ -3,6 +3,7 @@ package cni
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -67,6 +68,29 @@ func TestPodThatStaysAwayLosesItsPlace(t *testing.T) {
 	find(dir, "uid-c", noon()).stand(noon().Add(forgotten + time.Second))
 	if left := names(t, dir); len(left) != 1 {
 		t.Errorf("files left: %v", left)
+	}
+}
+
+// With an agent, a pod that was refused and then deleted would leave its file
+// for ever if only the queue without one looked at it.
+func TestStampsOfPodsThatNeverCameBackAreRemovedByLaterStarts(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "first")
+	for _, pod := range []string{"uid-deleted", "uid-patient"} {
+		find(dir, pod, noon()).keep(noon())
+	}
+	now := noon().Add(forgotten + time.Second)
+	find(dir, "uid-patient", noon().Add(forgotten)).keep(now)
+	find(dir, "uid-new", now)
+	if left := names(t, dir); len(left) != 1 || !strings.HasSuffix(left[0], "-uid-patient") {
+		t.Errorf("files left: %v", left)
+	}
+}
+
+func TestStampsFromBeforeTheClockWasSetBackStandInNobodysWay(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "first")
+	find(dir, "uid-a", noon()).keep(noon().Add(time.Hour))
+	if got := find(dir, "uid-b", noon().Add(time.Second)).stand(noon().Add(time.Second)); got.ahead != 0 || got.known != 1 {
+		t.Errorf("got %+v", got)
 	}
 }
 

@@ -97,9 +97,14 @@ func readFile(path string) ([]byte, error) {
 	}
 	defer func() { _ = syscall.Close(fd) }()
 	b := make([]byte, 4096)
-	n, err := syscall.Read(fd, b)
-	if err != nil {
-		return nil, &os.PathError{Op: "read", Path: path, Err: err}
+	for n := 0; ; {
+		k, err := syscall.Read(fd, b[n:])
+		if err != nil {
+			return nil, &os.PathError{Op: "read", Path: path, Err: err}
+		}
+		if n += k; n < len(b) { // a file gives all it has
+			return b[:n], nil
+		}
+		b = append(b, b...)
 	}
-	return b[:n], nil
 }
