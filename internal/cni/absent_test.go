@@ -268,17 +268,37 @@ func TestAgentThatHangsUpAfterAPauseIsDialledAgainAtOnce(t *testing.T) {
 	})
 }
 
-func TestExcludedNamespacesNeverWait(t *testing.T) {
-	hangs := func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }
-	for name, serve := range map[string]func(net.Conn){"no agent": nil, "agent that hangs": hangs} {
+func TestExcludedNamespacesWaitForNoAgent(t *testing.T) {
+	shop := Settings{ExcludeNamespaces: []string{"kube-system", "shop"}}
+	for name, c := range map[string]struct {
+		settings Settings
+		serve    func(net.Conn)
+		ran      time.Duration
+	}{
+		"no agent":                 {shop, nil, 0},
+		"agent that hangs":         {shop, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }, paceapi.FirstAnswer},
+		"agent that hangs up":      {shop, func(c net.Conn) { _ = c.Close() }, 0},
+		"another namespace's pods": {Settings{ExcludeNamespaces: []string{"kube-system", "sho", "shops"}}, nil, 10 * time.Second},
+	} {
 		t.Run(name, func(t *testing.T) {
-			onStage(t, Settings{ExcludeNamespaces: []string{"kube-system", "shop"}}, func(s *stage) {
-				s.serve = serve
-				within(t, "the original ran", s.add("cart-0").ran, 0, 0)
-			})
-			onStage(t, Settings{ExcludeNamespaces: []string{"kube-system", "sho", "shops"}}, func(s *stage) {
-				within(t, "another namespace: the original ran", s.add("cart-0").ran, 10*time.Second, 11*time.Second)
+			onStage(t, c.settings, func(s *stage) {
+				s.uptime, s.serve = time.Hour, c.serve
+				e := s.add("cart-0")
+				within(t, "the original ran", e.ran, c.ran, c.ran+time.Second/4)
+				if straight := c.ran < 10*time.Second; e.straight != straight {
+					t.Errorf("passed straight through: %v, want %v", e.straight, straight)
+				}
 			})
 		})
 	}
+}
+
+// While the plugin is to be replaced, nothing of it may run.
+func TestAgentMayRefuseExcludedNamespacesToo(t *testing.T) {
+	onStage(t, Settings{ExcludeNamespaces: []string{"shop"}}, func(s *stage) {
+		s.agent = func(p *paceserver.Peer) { p.Refuse(paceapi.Place{Reason: "the plugin is being replaced"}) }
+		if e := s.add("cart-0"); e.ran >= 0 || e.exit != 1 {
+			t.Errorf("got %+v, want a refusal", e)
+		}
+	})
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"evenkeel.dev/evenkeel/internal/paceapi"
@@ -29,6 +30,7 @@ type gate struct {
 	*call
 	pod      Pod
 	settings Settings
+	excluded bool          // waits for an agent's word alone
 	patience time.Duration // with an absent agent
 	start    time.Time     // of this attempt
 	deadline time.Time
@@ -41,19 +43,20 @@ type gate struct {
 }
 
 // pass is the right to run the original: from the agent at the other end of
-// client, or by holding lock, or, where nothing can be locked, neither.
+// client, or by holding lock. The zero value is that of a pod which is not gated.
 type pass struct {
 	client *paceapi.Client
 	lock   io.Closer
 }
 
-func newGate(c *call, pod Pod, s Settings) *gate {
+func newGate(c *call, pod Pod) *gate {
 	now := time.Now()
 	dir := filepath.Dir(c.original)
+	s := readSettings(dir).complete(c.CPUs)
 	uptime, err := c.Uptime()
 	boot := err == nil && uptime < afterBoot
 	g := &gate{
-		call: c, pod: pod, settings: s, patience: time.Duration(s.Absent),
+		call: c, pod: pod, settings: s, excluded: slices.Contains(s.ExcludeNamespaces, pod.Namespace), patience: time.Duration(s.Absent),
 		start: now, deadline: now.Add(time.Duration(s.Attempt)),
 	}
 	if boot {
@@ -75,6 +78,9 @@ func (g *gate) admit() (pass, *refusal) {
 			if p, refused, decided := g.ask(client); decided {
 				return p, refused
 			}
+		}
+		if g.excluded {
+			return pass{}, nil
 		}
 		if p, refused, decided := g.alone(time.Now()); decided {
 			return p, refused
@@ -160,7 +166,7 @@ func (g *gate) lost(listening time.Time, err error) {
 		g.absent.begin(now, now)
 	}
 	pause := redialPause
-	if silent || errors.Is(err, paceapi.ErrRefusedLine) || errors.Is(err, paceapi.ErrVersion) {
+	if silent || errors.Is(err, paceapi.ErrRefusedLine) {
 		pause = hungPause
 	}
 	g.nextDial = now.Add(jitter(pause))

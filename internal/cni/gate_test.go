@@ -46,6 +46,8 @@ type ending struct {
 	at     time.Duration // since the beginning
 	ran    time.Duration // when the original began; negative if it did not run
 	stdout string
+	// straight says that the process became the original.
+	straight bool
 }
 
 func onStage(t *testing.T, s Settings, test func(*stage)) {
@@ -116,13 +118,17 @@ func (l *oneConn) Addr() net.Addr { return nil }
 // stageExec runs an original that only takes its time.
 type stageExec struct {
 	*stage
-	ran *time.Duration
+	ending *ending
 }
 
-func (stageExec) Replace(string, string) error { return errors.ErrUnsupported }
+// Replace implements Exec as on Windows, by which the original is a child.
+func (e stageExec) Replace(string, string) error {
+	e.ending.straight = true
+	return errors.ErrUnsupported
+}
 
 func (e stageExec) Run(string, string) (int, error) {
-	*e.ran = time.Since(e.began)
+	e.ending.ran = time.Since(e.began)
 	e.mu.Lock()
 	e.now++
 	e.most = max(e.most, e.now)
@@ -150,7 +156,7 @@ func (s *stage) addWith(pod string, stdin io.Reader) ending {
 	e.exit = Run(Host{
 		Args: []string{plugin}, Getenv: func(k string) string { return env[k] },
 		Executable: func() (string, error) { return plugin, nil },
-		Stdin:      stdin, Stdout: &stdout, Dial: s.dial, Exec: stageExec{s, &e.ran},
+		Stdin:      stdin, Stdout: &stdout, Dial: s.dial, Exec: stageExec{s, &e},
 		Uptime: func() (time.Duration, error) { return s.uptime, nil }, CPUs: 4,
 	})
 	e.at, e.stdout = time.Since(s.began), stdout.String()

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"time"
 
@@ -108,18 +107,17 @@ func (c *call) nextDepth() string { return strconv.Itoa(c.depth + 1) }
 
 // gated runs the original once it may run, or says to try again later.
 func (c *call) gated(pod Pod) int {
-	s := readSettings(filepath.Dir(c.original))
-	if slices.Contains(s.ExcludeNamespaces, pod.Namespace) {
-		return c.passThrough()
-	}
-	g := newGate(c, pod, s.complete(c.CPUs))
-	pass, refused := g.admit()
+	g := newGate(c, pod)
+	p, refused := g.admit()
 	if refused != nil {
 		g.stamp.keep(time.Now())
 		return c.fail(problem{refused: refused})
 	}
 	g.stamp.forget()
-	end := g.follow(pass)
+	if p == (pass{}) {
+		return c.passThrough()
+	}
+	end := g.follow(p)
 	start := time.Now()
 	exit := c.runOriginal()
 	end(time.Since(start), exit)

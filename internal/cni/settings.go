@@ -31,9 +31,10 @@ type Settings struct {
 	// MaxWait is how long a pod may be put off over all its attempts before it
 	// may use one lock more; 9 min by default, since Deployments give up at 10.
 	MaxWait paceapi.Millis
-	// ExcludeNamespaces are those whose pods are never gated, with an agent or
-	// without: they are passed straight through and it is not asked. A name that
-	// no namespace can have is not stored.
+	// ExcludeNamespaces are those whose pods are never gated. An agent that is
+	// there is asked all the same, since it may have to keep the plugin's file
+	// free; without one they are passed straight through. A name that no
+	// namespace can have is not stored.
 	ExcludeNamespaces []string
 }
 
