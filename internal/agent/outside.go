@@ -77,5 +77,7 @@ func standInSettings(c agentconfig.Config, cores int) cni.Settings {
 		Limit:   limit,
 		Attempt: paceapi.Millis(pacing.Attempt),
 		MaxWait: paceapi.Millis(pacing.MaxWait),
+
+		ExcludeNamespaces: c.Pods.ExcludeNamespaces,
 	}
 }
