@@ -126,10 +126,8 @@ func (s *Scheduler) counterFor(key counterKey, topologyKey string, namespaces []
 					c.add(p.Node, 1)
 				}
 			}
-		}
-		for _, a := range s.arrived[ns] {
-			if c.selector.Matches(labels.Set(a.pod.Labels)) {
-				c.add(a.node, 1)
+			for _, n := range g.arrivals {
+				c.add(n, 1)
 			}
 		}
 		s.following.Add(ns, c.selector, c)

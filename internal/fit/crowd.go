@@ -13,6 +13,7 @@ import (
 // crowd finds the running pods of the snapshot by namespace and labels, and the pods on a node that a term selects, without asking about every
 // pod. The zero value is ready for use.
 type crowd struct {
+	groups      map[labelsKey]*likePods // nil until it is asked for
 	byNamespace map[string][]*likePods
 	likely      likely
 	terms       map[termIn]map[int32][]*cluster.Pod
@@ -27,13 +28,14 @@ type termIn struct {
 
 // likePods are the pods of a namespace with the same labels.
 type likePods struct {
-	labels map[string]string
-	pods   []*cluster.Pod
+	labels   map[string]string
+	pods     []*cluster.Pod
+	arrivals []*cluster.Node // where replacements of pods with these labels are expected
 }
 
 // selected yields the groups of the namespace that the selector selects.
 func (x *crowd) selected(view *cluster.View, namespace string, selector labels.Selector) []*likePods {
-	if x.byNamespace == nil {
+	if x.groups == nil {
 		x.group(view)
 	}
 	var out []*likePods
@@ -46,21 +48,39 @@ func (x *crowd) selected(view *cluster.View, namespace string, selector labels.S
 }
 
 func (x *crowd) group(view *cluster.View) {
-	x.byNamespace = map[string][]*likePods{}
-	groups := map[labelsKey]*likePods{}
+	x.groups, x.byNamespace = map[labelsKey]*likePods{}, map[string][]*likePods{}
 	for _, p := range view.Pods {
-		if p.Node == nil || p.Terminal() {
-			continue
+		if p.Node != nil && !p.Terminal() {
+			g := x.of(p)
+			g.pods = append(g.pods, p)
 		}
-		key := labelsKey{p.Namespace, labelsID(p.Labels)}
-		g := groups[key]
-		if g == nil {
-			g = &likePods{labels: p.Labels}
-			groups[key] = g
-			x.byNamespace[p.Namespace] = append(x.byNamespace[p.Namespace], g)
-		}
-		g.pods = append(g.pods, p)
 	}
+	for _, n := range view.Nodes {
+		for _, p := range view.Arrivals(n) {
+			x.arrived(p, n)
+		}
+	}
+}
+
+// arrived takes in a replacement of p that is expected on n. Before the crowd is first needed there is nothing to do: it is then taken from
+// the view as it is.
+func (x *crowd) arrived(p *cluster.Pod, n *cluster.Node) {
+	if x.groups != nil {
+		g := x.of(p)
+		g.arrivals = append(g.arrivals, n)
+	}
+}
+
+func (x *crowd) of(p *cluster.Pod) *likePods {
+	key := labelsKey{p.Namespace, labelsID(p.Labels)}
+	g := x.groups[key]
+	if g == nil {
+		g = &likePods{labels: p.Labels}
+		x.groups[key] = g
+		x.byNamespace[p.Namespace] = append(x.byNamespace[p.Namespace], g)
+		x.likely.add(p.Namespace, g)
+	}
+	return g
 }
 
 // on lists the pods on n that a term of a pod in namespace own selects, by the rules of [TermSelects], by namespace and name; those that have

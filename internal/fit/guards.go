@@ -77,9 +77,9 @@ func (s *Scheduler) buildGuards() {
 			s.guard(p, p.Node, 1)
 		}
 	}
-	for _, ns := range sortedNames(s.arrived) {
-		for _, a := range s.arrived[ns] {
-			s.guard(a.pod, a.node, 1)
+	for _, n := range s.view.Nodes {
+		for _, p := range s.view.Arrivals(n) {
+			s.guard(p, n, 1)
 		}
 	}
 }

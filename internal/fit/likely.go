@@ -39,3 +39,12 @@ func (l *likely) having(key likelyKey, all []*likePods) map[string][]*likePods {
 	l.byValue[key] = byValue
 	return byValue
 }
+
+// add takes in a label set that has come up since.
+func (l *likely) add(namespace string, g *likePods) {
+	for key, value := range g.labels {
+		if byValue, ok := l.byValue[likelyKey{namespace, key}]; ok {
+			byValue[value] = append(byValue[value], g)
+		}
+	}
+}

@@ -32,13 +32,6 @@ type Scheduler struct {
 
 	topologies map[string]*topology
 	inclusions map[inclusionKey]*inclusion
-	arrived    map[string][]arrival // by namespace
-}
-
-// arrival is a replacement that is expected.
-type arrival struct {
-	pod  *cluster.Pod
-	node *cluster.Node
 }
 
 // NewScheduler returns a scheduler for nodes, which must be nodes of the view.
@@ -46,13 +39,10 @@ func NewScheduler(view *cluster.View, nodes []*cluster.Node) *Scheduler {
 	s := &Scheduler{
 		Checker: NewChecker(view, nodes), counters: map[counterKey]*counter{}, equal: map[string]*counter{},
 		topologies: map[string]*topology{}, inclusions: map[inclusionKey]*inclusion{},
-		arrived: map[string][]arrival{}, namespaces: map[termIn][]string{}, selectors: map[*cluster.Volume]*nodeaffinity.NodeSelector{},
+		namespaces: map[termIn][]string{}, selectors: map[*cluster.Volume]*nodeaffinity.NodeSelector{},
 	}
 	for _, n := range view.Nodes {
 		s.softTaints = s.softTaints || slices.ContainsFunc(n.Taints, func(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectPreferNoSchedule })
-		for _, p := range view.Arrivals(n) {
-			s.arrived[p.Namespace] = append(s.arrived[p.Namespace], arrival{p, n})
-		}
 	}
 	return s
 }
@@ -167,7 +157,7 @@ func (s *Scheduler) Left(p *cluster.Pod) {
 
 // Arrived is told when a replacement of p is expected on n.
 func (s *Scheduler) Arrived(p *cluster.Pod, n *cluster.Node) {
-	s.arrived[p.Namespace] = append(s.arrived[p.Namespace], arrival{p, n})
+	s.crowd.arrived(p, n)
 	for _, c := range s.following.Of(p.Namespace, p.Labels) {
 		c.add(n, 1)
 	}
