@@ -133,14 +133,12 @@ func (a *Agent) newLoop(events eventSink) (*loop, error) {
 		a.trouble("boot", fmt.Errorf("status from before the last boot cannot be told from newer: %w", err))
 	}
 	l := newLoop(now, q, newPodBook(conf, boot))
-	l.log, l.metrics, l.reader, l.events = a.log, a.metrics, load.New(), events
-	l.sampling = samples(conf.Pace)
+	l.log, l.metrics, l.reader, l.events, l.trouble = a.log, a.metrics, load.New(), events, a.trouble
+	l.limit(conf.Pace.Limits)
 	target := install.Target{BinDir: conf.Install.BinDir, Plugin: conf.Install.Plugin, SubDir: cni.OriginalDir}
 	l.lockHolders = func() (int, error) { return cni.CountHeldLocks(target.OriginalDir()) }
 	return l, nil
 }
-
-func samples(c pace.Config) bool { return c.Limits.Pressure != nil || c.Limits.Adaptive != nil }
 
 func (a *Agent) newKeeper() (*keeper, error) {
 	conf := a.options.Config

@@ -101,6 +101,22 @@ func TestAnAttemptThatMayNotWaitLongIsAnsweredInTime(t *testing.T) {
 	}
 }
 
+func TestWhatAnAttemptHasWaitedIsTakenOffTheRuntimesDeadline(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, limit(5)).settled()
+	a := w.add("a").granted()
+	w.must(a.Done(paceapi.Done{Duration: paceapi.Millis(200 * time.Second)}))
+	w.must(a.Close())
+	w.eventually("the run is noted", func() bool { return w.status().Queue.PluginP99.Std() == 200*time.Second })
+	w.add("b").granted()
+	redialled := w.add("c", func(r *paceapi.Request) {
+		r.Waited, r.Remaining = paceapi.Millis(55*time.Second), paceapi.Millis(5*time.Second)
+	})
+	if reason := redialled.refused(); !strings.Contains(reason, "too little of the runtime's deadline was left") {
+		t.Fatal(reason)
+	}
+}
+
 func TestAnAgentLeavesNoGoroutineBehind(t *testing.T) {
 	first := newWorld(t, limit(1)) // what libraries keep for the life of the process is there after it
 	first.must(first.stop())
@@ -173,6 +189,8 @@ func TestWhatIsDecidedIsCounted(t *testing.T) {
 		`evenkeel_pace_plugin_seconds_bucket{le="300"} 1`,
 		`evenkeel_pace_starting_pods 1`,
 		`evenkeel_pace_limit_pods 1`,
+		`evenkeel_pace_overdue_pods 0`,
+		`evenkeel_pace_events_total{kind="HeldLong"} 0`,
 		`evenkeel_pace_ready 1`,
 	} {
 		if !strings.Contains(text, "\n"+line+"\n") {

@@ -17,8 +17,6 @@ const (
 	// speakEvery is how often a waiting executable hears of us, with room for a
 	// slow moment before paceapi.KeepAlive.
 	speakEvery = paceapi.KeepAlive * 4 / 5
-	// sampleEvery is how often the load is measured while pods wait or start.
-	sampleEvery = 2 * time.Second
 	// locksEvery is how often lock holders are counted while there are any.
 	locksEvery = 2 * time.Second
 )
@@ -33,6 +31,9 @@ type loop struct {
 	// lockHolders counts executables that run the original under a lock file.
 	lockHolders func() (int, error)
 
+	// trouble notes a problem for the status, or with nil its end.
+	trouble func(about string, err error)
+
 	inbox  chan func(now time.Time)
 	ended  chan struct{}
 	lastID atomic.Uint64
@@ -45,7 +46,10 @@ type loop struct {
 	maintenance maintenance
 	lookAgain   func() // asks for a look at the plugin's file; nil without a keeper
 
-	sampling   bool // whether a limit needs samples
+	began time.Time
+	clock wallClock
+
+	limits     pace.Limits // in force
 	sampleAt   time.Time
 	locksAt    time.Time // zero: nobody holds a lock
 	recoverEnd time.Time // lock holders are looked for until then at least
@@ -56,7 +60,9 @@ func newLoop(now time.Time, q *pace.Queue, pods *podBook) *loop {
 		inbox: make(chan func(time.Time)), ended: make(chan struct{}),
 		queue: q, pods: pods, sessions: map[pace.AttemptID]*session{},
 		maintenance: maintenance{watched: len(pods.maintenance.Labels) > 0},
-		locksAt:     now, recoverEnd: now.Add(30 * time.Second),
+		began:       now, clock: newWallClock(now),
+		locksAt: now, recoverEnd: now.Add(30 * time.Second),
+		events: noEvents{}, trouble: func(string, error) {},
 	}
 }
 
@@ -91,7 +97,9 @@ func (l *loop) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case f := <-l.inbox:
-			f(time.Now())
+			now := time.Now()
+			l.watchClock(now)
+			f(now)
 		case <-timer.C:
 		}
 		timer.Stop()
@@ -104,6 +112,8 @@ func (l *loop) Run(ctx context.Context) {
 // turn does what has become due and gives the time of the next turn, zero for
 // none.
 func (l *loop) turn(now time.Time) time.Time {
+	l.metrics.turns.Inc()
+	l.watchClock(now)
 	l.apply(now, l.queue.Tick(now))
 	next := l.judgePods(now)
 	next = earlier(next, l.speak(now))
@@ -121,8 +131,12 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// apply does what the queue decided.
+// apply does what the queue decided. Slots end before others begin: the same pod
+// may do both.
 func (l *loop) apply(now time.Time, out pace.Output) {
+	for _, e := range out.Events {
+		l.happened(e)
+	}
 	for _, g := range out.Grants {
 		if s := l.sessions[g.ID]; s != nil {
 			s.waiting = false
@@ -139,9 +153,6 @@ func (l *loop) apply(now time.Time, out pace.Output) {
 		}
 		l.metrics.refused(r)
 		l.log.Info("told to try again", "pod", r.Namespace+"/"+r.Name, "why", string(r.Reason), "rank", r.Rank, "waiting", r.Waiting)
-	}
-	for _, e := range out.Events {
-		l.happened(e)
 	}
 }
 
@@ -165,29 +176,6 @@ func (l *loop) happened(e pace.Event) {
 // waitingReason says what a waiting pod waits for.
 func waitingReason(c pace.Counts) string {
 	return fmt.Sprintf("%d starting, limit %d", c.Holding+c.LockHolders, c.Limit)
-}
-
-// sample measures the load while it matters.
-func (l *loop) sample(now time.Time) time.Time {
-	if !l.sampling || !l.queue.Busy() {
-		l.sampleAt = time.Time{}
-		return time.Time{}
-	}
-	if l.sampleAt.IsZero() { // the processor figure is over the time since the last reading
-		_, _ = l.reader.Read()
-		l.sampleAt = now.Add(sampleEvery / 2)
-	}
-	if now.Before(l.sampleAt) {
-		return l.sampleAt
-	}
-	l.sampleAt = now.Add(sampleEvery)
-	s, err := l.reader.Read()
-	if err != nil {
-		l.log.Warn("the load cannot be measured; the limit does not follow it", "err", err)
-		return l.sampleAt
-	}
-	l.apply(now, l.queue.Sample(now, pace.Load{CPU: s.CPU, Memory: s.Memory, IO: s.IO}))
-	return l.sampleAt
 }
 
 // countLocks counts the executables that ran on without an agent, until there

@@ -10,11 +10,11 @@ import (
 
 // metrics are what the agent counts. Every name begins with evenkeel_pace_.
 type metrics struct {
-	waiting, present, starting, lockHolders, limit prometheus.Gauge
-	ready, installed, trouble                      prometheus.Gauge
-	grants, refusals, releases, adoptions          *prometheus.CounterVec
-	wait, plugin, held                             prometheus.Histogram
-	pluginFailures                                 prometheus.Counter
+	waiting, present, overdue, starting, lockHolders, limit prometheus.Gauge
+	ready, installed, trouble                               prometheus.Gauge
+	grants, refusals, releases, events, adoptions           *prometheus.CounterVec
+	wait, plugin, held                                      prometheus.Histogram
+	pluginFailures, turns                                   prometheus.Counter
 }
 
 // longBuckets reach to 300 s, beyond the 240 s after which a runtime gives up.
@@ -35,6 +35,7 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	m := &metrics{
 		waiting:     gauge("waiting_pods", "Pods that wait for their turn to start, connected or between two attempts."),
 		present:     gauge("waiting_connections", "Waiting pods of which an attempt is connected now."),
+		overdue:     gauge("overdue_pods", "Waiting pods that have waited maxWait and are at the head of the queue for that."),
 		starting:    gauge("starting_pods", "Pods that hold a start slot."),
 		lockHolders: gauge("lock_holders", "Plugins that run under a lock file, without the agent's leave."),
 		limit:       gauge("limit_pods", "How many pods may be starting at once now."),
@@ -44,6 +45,7 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 		grants:      counter("grants_total", "Starts let through, by reason.", "reason"),
 		refusals:    counter("refusals_total", "Attempts told to try again later, by reason.", "reason"),
 		releases:    counter("releases_total", "Start slots that ended, by reason.", "reason"),
+		events:      counter("events_total", "What else happened in the queue, by kind: pods held long or dropped, slots kept, maintenance that ended by itself.", "kind"),
 		adoptions:   counter("installs_total", "What installing the stand-in came to.", "action"),
 		wait:        histogram("wait_seconds", "Time from a pod's first attempt to its go-ahead."),
 		plugin:      histogram("plugin_seconds", "How long the original plugin took for an ADD."),
@@ -51,9 +53,16 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 		pluginFailures: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "evenkeel_pace_plugin_failures_total", Help: "ADDs in which the original plugin failed.",
 		}),
+		turns: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "evenkeel_pace_turns_total",
+			Help: "How often the queue's owner woke up: for every input and timer. It stands still while nothing happens, but for one with each scrape.",
+		}),
+	}
+	for _, kind := range []pace.EventKind{pace.HeldLong, pace.Dropped, pace.SlotKept, pace.MaintenanceEnded} {
+		m.events.WithLabelValues(string(kind)) // at 0 from the start, so that the first one is an increase
 	}
 	for _, c := range []prometheus.Collector{
-		m.waiting, m.present, m.starting, m.lockHolders, m.limit, m.ready, m.installed,
+		m.waiting, m.present, m.overdue, m.events, m.turns, m.starting, m.lockHolders, m.limit, m.ready, m.installed,
 		m.trouble, m.grants, m.refusals, m.releases, m.adoptions, m.wait, m.plugin, m.held, m.pluginFailures,
 	} {
 		if err := reg.Register(c); err != nil {
@@ -66,6 +75,7 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 func (m *metrics) set(c pace.Counts) {
 	m.waiting.Set(float64(c.Waiting))
 	m.present.Set(float64(c.Present))
+	m.overdue.Set(float64(c.Overdue))
 	m.starting.Set(float64(c.Holding))
 	m.lockHolders.Set(float64(c.LockHolders))
 	m.limit.Set(float64(c.Limit))
@@ -81,10 +91,12 @@ func (m *metrics) granted(g pace.Grant) {
 func (m *metrics) refused(r pace.Refusal) { m.refusals.WithLabelValues(string(r.Reason)).Inc() }
 
 func (m *metrics) happened(e pace.Event) {
-	if e.Kind == pace.Released {
-		m.releases.WithLabelValues(string(e.Why)).Inc()
-		m.held.Observe(e.For.Seconds())
+	if e.Kind != pace.Released {
+		m.events.WithLabelValues(string(e.Kind)).Inc()
+		return
 	}
+	m.releases.WithLabelValues(string(e.Why)).Inc()
+	m.held.Observe(e.For.Seconds())
 }
 
 func (m *metrics) pluginDone(took time.Duration, exit int) {

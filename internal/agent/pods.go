@@ -1,8 +1,6 @@
 package agent
 
 import (
-	"cmp"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,6 +23,7 @@ type podBook struct {
 	synced bool
 	pods   map[string]*corev1.Pod // by namespace/name
 	slots  map[string]*watched    // by key
+	hosts  map[string]bool        // keys of pods on the host's network that were counted
 }
 
 // watched is a slot whose pod is watched until it has started.
@@ -37,7 +36,7 @@ type watched struct {
 func newPodBook(c agentconfig.Config, boot time.Time) *podBook {
 	return &podBook{
 		rules: c.Pods, maintenance: c.Maintenance, boot: boot,
-		pods: map[string]*corev1.Pod{}, slots: map[string]*watched{},
+		pods: map[string]*corev1.Pod{}, slots: map[string]*watched{}, hosts: map[string]bool{},
 	}
 }
 
@@ -87,28 +86,6 @@ func (b *podBook) resumed(now time.Time, req paceapi.Request) {
 
 func (b *podBook) released(key string) { delete(b.slots, key) }
 
-// starting is the pods that a restarted agent must count, which from now on are
-// watched.
-func (b *podBook) starting(now time.Time) []pace.Starting {
-	var list []pace.Starting
-	for name, p := range b.pods {
-		since, ok := b.rules.Starting(p, b.boot, now)
-		key := keyOf(p)
-		info := b.rules.Classify(p.Namespace, key, p)
-		if !ok || info.Class == pace.ClassUngated {
-			continue
-		}
-		list = append(list, pace.Starting{UID: key, Namespace: p.Namespace, Name: p.Name, Info: info, For: now.Sub(since)})
-		if b.slots[key] == nil {
-			b.slots[key] = &watched{pod: name, memory: podstate.Recover(key, b.boot)}
-		}
-	}
-	slices.SortFunc(list, func(x, y pace.Starting) int {
-		return cmp.Or(cmp.Compare(y.For, x.For), cmp.Compare(x.UID, y.UID))
-	})
-	return list
-}
-
 // podChange takes in what the source tells.
 func (l *loop) podChange(now time.Time, c source.Change) {
 	b := l.pods
@@ -116,6 +93,7 @@ func (l *loop) podChange(now time.Time, c source.Change) {
 	case source.Synced:
 		b.synced = true
 		l.apply(now, l.queue.Seed(now, b.starting(now)))
+		l.judgeAll(now)
 	case source.Gone:
 		if p := b.pods[nameOf(c.Pod)]; p != nil && p.UID == c.Pod.UID {
 			delete(b.pods, nameOf(c.Pod))
@@ -130,14 +108,14 @@ func (l *loop) podChange(now time.Time, c source.Change) {
 
 func (l *loop) podSeen(now time.Time, p *corev1.Pod) {
 	key := keyOf(p)
+	l.named(p)
 	if ended(p) {
 		l.podGone(now, key)
 		return
 	}
 	l.judge(now, key)
-	for _, k := range []string{key, nameOf(p)} {
-		l.apply(now, l.queue.Classify(now, k, l.pods.rules.Classify(p.Namespace, key, p)))
-	}
+	l.apply(now, l.queue.Classify(now, key, l.pods.rules.Classify(p.Namespace, key, p)))
+	l.countHost(now, p)
 }
 
 // ended reports whether a pod will not start any more.
@@ -147,6 +125,7 @@ func ended(p *corev1.Pod) bool {
 
 func (l *loop) podGone(now time.Time, key string) {
 	delete(l.pods.slots, key)
+	delete(l.pods.hosts, key)
 	l.apply(now, l.queue.Gone(now, key))
 }
 
@@ -176,6 +155,13 @@ func (l *loop) judge(now time.Time, key string) {
 	}
 }
 
+// judgeAll judges every pod with a slot, after something that concerns them all.
+func (l *loop) judgeAll(now time.Time) {
+	for key := range l.pods.slots {
+		l.judge(now, key)
+	}
+}
+
 // judgePods judges the pods that are due and gives the time of the next.
 func (l *loop) judgePods(now time.Time) time.Time {
 	var next time.Time
@@ -199,9 +185,7 @@ func (l *loop) pluginSucceeded(now time.Time, key string) {
 // reconfigurePods takes over new rules for what is judged from now on.
 func (l *loop) reconfigurePods(now time.Time, c agentconfig.Config) {
 	l.pods.rules, l.pods.maintenance = c.Pods, c.Maintenance
-	for key := range l.pods.slots {
-		l.judge(now, key)
-	}
+	l.judgeAll(now)
 	l.maintain(now, func(m *maintenance) {
 		m.watched = len(c.Maintenance.Labels) > 0
 		m.initialising = l.pods.initialising()

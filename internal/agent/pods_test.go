@@ -28,6 +28,10 @@ func pod(name string, change ...func(*corev1.Pod)) *corev1.Pod {
 	return p
 }
 
+func ofDaemonSet(p *corev1.Pod) {
+	p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: "d"}}
+}
+
 // sandboxed gives a pod its sandbox at a time.
 func sandboxed(at time.Time) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
@@ -101,9 +105,7 @@ func TestSomePodsNeverWait(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, limit(1)).settled()
 	w.add("a").granted()
-	w.pod(pod("daemon", func(p *corev1.Pod) {
-		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: "d"}}
-	}))
+	w.pod(pod("daemon", ofDaemonSet))
 	w.pod(pod("skipped", func(p *corev1.Pod) { p.Annotations = map[string]string{"evenkeel.dev/pace": "skip"} }))
 	w.pod(pod("mirror", func(p *corev1.Pod) { p.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "uid-static"} }))
 	w.pod(pod("ordinary"))
@@ -137,6 +139,26 @@ func TestARestartedAgentCountsThePodsThatTheAPIShowsStarting(t *testing.T) {
 	w.settled()
 	w.add("first").granted()
 	w.add("second").waits()
+}
+
+func TestAPodThatAskedByNameGoesOnByUIDOnceItIsKnown(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, limit(1)).settled()
+	noUID := func(r *paceapi.Request) { r.UID = "" }
+	w.add("a", noUID).granted().done(0)
+	w.add("b", noUID).waits().Close()
+	w.add("c", noUID).waits()
+	w.pod(pod("b"))
+	w.eventually("b goes on by its UID", func() bool {
+		q := w.status().Queue.Waiting
+		return len(q) == 2 && q[0].UID == "uid-b" && q[1].UID == "shop/c"
+	})
+	b := w.add("b", noUID).waits() // a later attempt, at its old place
+	if q := w.status().Queue.Waiting; len(q) != 2 || q[0].Name != "b" || !q[0].Present {
+		t.Fatalf("waiting %+v, want b first, and once", q)
+	}
+	w.pod(pod("a", sandboxed(time.Now()), running("c1", time.Now())))
+	b.granted()
 }
 
 func TestWhileThePluginIsReplacedNobodyIsLetThroughAndAfterwardsNoHerd(t *testing.T) {

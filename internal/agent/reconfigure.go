@@ -24,7 +24,7 @@ func (a *Agent) takeOver(kept agentconfig.Config) {
 			a.trouble("config", err)
 			return
 		}
-		a.loop.sampling = samples(kept.Pace)
+		a.loop.limit(kept.Pace.Limits)
 		a.loop.apply(now, out)
 		a.loop.reconfigurePods(now, kept)
 	})

@@ -79,6 +79,7 @@ func (l *loop) done(now time.Time, s *session, d paceapi.Done) {
 	}
 	l.apply(now, l.queue.Done(now, s.id, took, d.Exit == 0))
 	if d.Exit == 0 {
+		l.pods.identify(&s.req)
 		l.pluginSucceeded(now, s.req.Key())
 	}
 }

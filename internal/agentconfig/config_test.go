@@ -24,6 +24,17 @@ func TestEveryFieldOfTheConfigurationIsChecked(t *testing.T) {
 	}
 }
 
+func TestAThresholdThatWindowsHasNoFigureForIsAnError(t *testing.T) {
+	const text = "pace: {limits: {pressure: {cpu: 90, io: 20}}}"
+	_, err := Parse([]byte(text), "windows")
+	if want := "pace.limits.pressure.io: Forbidden: Windows has no figure for it"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("Windows: %v, want %q", err, want)
+	}
+	if _, err := Parse([]byte(text), "linux"); err != nil {
+		t.Errorf("Linux: %v", err)
+	}
+}
+
 func TestAnEmptyFileIsAWorkingConfiguration(t *testing.T) {
 	linux, err := Parse(nil, "linux")
 	if err != nil || *linux.Install.Enabled {
@@ -47,7 +58,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte("log: {level: loud}"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, goos := range []string{"linux", "windows"} {
-			if c, err := Parse(data, goos); err == nil && c.Validate() != nil {
+			if c, err := Parse(data, goos); err == nil && c.Validate(goos) != nil {
 				t.Fatalf("accepted, but not valid: %q", data)
 			}
 		}

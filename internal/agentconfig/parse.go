@@ -46,7 +46,7 @@ func Parse(data []byte, goos string) (Config, error) {
 		}
 	}
 	c = c.Defaulted(goos)
-	return c, c.Validate().ToAggregate()
+	return c, c.Validate(goos).ToAggregate()
 }
 
 // decode names every unknown and repeated field with its path.
@@ -59,10 +59,15 @@ func decode(data []byte, c *Config) error {
 	return errors.Join(append(strict, err)...)
 }
 
-// Validate returns everything that is wrong with a complete configuration.
-func (c Config) Validate() field.ErrorList {
+// Validate returns everything that is wrong with a complete configuration for the
+// operating system goos.
+func (c Config) Validate(goos string) field.ErrorList {
 	var errs field.ErrorList
 	errs = append(errs, wrong(field.NewPath("pace"), c.Pace.Validate())...)
+	if p := c.Pace.Limits.Pressure; goos == "windows" && p != nil && p.IO != 0 {
+		errs = append(errs, field.Forbidden(field.NewPath("pace", "limits", "pressure", "io"),
+			"Windows has no figure for it: want cpu or memory"))
+	}
 	errs = append(errs, wrong(field.NewPath("pods"), c.Pods.Validate())...)
 	errs = append(errs, c.Install.validate(field.NewPath("install"))...)
 	errs = append(errs, c.Log.validate(field.NewPath("log"))...)

@@ -56,7 +56,7 @@ func urgent(pod *corev1.Pod) string {
 	switch {
 	case mirror:
 		return "static pod"
-	case pod.Spec.HostNetwork || hostProcess(pod):
+	case HostNetwork(pod):
 		return "host network"
 	case ownedByDaemonSet:
 		return "DaemonSet"
@@ -65,6 +65,9 @@ func urgent(pod *corev1.Pod) string {
 	}
 	return ""
 }
+
+// HostNetwork reports whether a pod uses the node's own network, so that no network plugin is called for it.
+func HostNetwork(pod *corev1.Pod) bool { return pod.Spec.HostNetwork || hostProcess(pod) }
 
 func hostProcess(pod *corev1.Pod) bool {
 	c := pod.Spec.SecurityContext

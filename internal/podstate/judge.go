@@ -57,9 +57,10 @@ func release(reason pace.ReleaseReason, detail string) (Verdict, bool) {
 	return Verdict{Release: true, Reason: reason, Detail: detail}, true
 }
 
-// holdUntil holds, and releases from then on.
-func (j judgement) holdUntil(end time.Time, reason pace.ReleaseReason, detail string) (Verdict, bool) {
-	if j.now.Before(end) {
+// holdFor holds for so long since a time, and releases from then on. A time that is yet to come was told before the
+// node's clock was set back: how long ago it was nobody knows, so it was long ago.
+func (j judgement) holdFor(d pace.Duration, since time.Time, reason pace.ReleaseReason, detail string) (Verdict, bool) {
+	if end := since.Add(d.Std()); !since.After(j.now) && j.now.Before(end) {
 		return Verdict{Recheck: end}, true
 	}
 	return release(reason, detail)
@@ -165,7 +166,7 @@ func (j judgement) started() (Verdict, bool) {
 	case vouched:
 		return release(ReasonStarted, "")
 	}
-	return j.holdUntil(last.Add(j.Settle.Std()), ReasonStarted, "")
+	return j.holdFor(j.Settle, last, ReasonStarted, "")
 }
 
 func (j judgement) hasStarted(status corev1.ContainerStatus) bool {
@@ -193,7 +194,7 @@ func (j judgement) initialising() (Verdict, bool) {
 	if running == "" {
 		return Verdict{}, false
 	}
-	return j.holdUntil(first.Add(j.InitTimeout.Std()), ReasonSlowInit, running+": still running")
+	return j.holdFor(j.InitTimeout, first, ReasonSlowInit, running+": still running")
 }
 
 // creating bounds the time that a container takes to be created: that is as much as the status says of a pull.
@@ -221,7 +222,7 @@ func (j judgement) creating() (Verdict, bool) {
 	if creating == "" {
 		return Verdict{}, false
 	}
-	return j.holdUntil(since.Add(j.PullTimeout.Std()), ReasonParked, creating+": not created yet")
+	return j.holdFor(j.PullTimeout, since, ReasonParked, creating+": not created yet")
 }
 
 func later(a, b time.Time) time.Time {

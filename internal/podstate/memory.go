@@ -55,6 +55,19 @@ func Recover(uid string, boot time.Time) Memory {
 // that (condition PodReadyToStartContainers, on by default since Kubernetes 1.29).
 func (m *Memory) PluginDone(at time.Time) { m.pluginDone = at }
 
+// Identify notes the UID of a pod that was granted when only its name was known.
+func (m *Memory) Identify(uid string) { m.uid = uid }
+
+// ClockSetBack notes that the node's clock was set back by so much: what is to be told from now on carries earlier times
+// than the grant does, and the boot would lie in the future. A clock set forward changes nothing, as what is told
+// afterwards is later all the same.
+func (m *Memory) ClockSetBack(by time.Duration) {
+	m.boot, m.granted = m.boot.Add(-by), m.granted.Add(-by)
+	if !m.pluginDone.IsZero() {
+		m.pluginDone = m.pluginDone.Add(-by)
+	}
+}
+
 // newContainer reports whether a container that runs or has run did not do so at the grant.
 func (m Memory) newContainer(status corev1.ContainerStatus) bool {
 	started := startedAt(status)

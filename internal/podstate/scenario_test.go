@@ -26,6 +26,7 @@ import (
 //	grant TIME [unseen]    remembers the last status; unseen: the API showed nothing
 //	restart                the agent restarts and forgets the grant
 //	plugin TIME            the network plugin is done
+//	clock-back D           the node's clock is set back
 //	judge TIME…            at each time
 //	starting TIME          whether a restarted agent counts the pod
 //
@@ -70,6 +71,12 @@ func (s *scenario) run() string {
 		s.memory = podstate.Recover("u1", s.boot)
 	case "plugin":
 		s.memory.PluginDone(s.time(0))
+	case "clock-back":
+		by, err := time.ParseDuration(s.d.CmdArgs[0].Key)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.memory.ClockSetBack(by)
 	case "judge":
 		var b strings.Builder
 		for i := range s.d.CmdArgs {

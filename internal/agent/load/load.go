@@ -7,12 +7,15 @@ package load
 
 import "time"
 
-// Sample is a moment's load in percent, 0 to 100. Zero also stands for what the
-// system does not tell.
+// Unknown is the figure that the system does not give. It is not zero, which
+// would be taken for a node without a care.
+const Unknown = -1
+
+// Sample is a moment's load in percent, 0 to 100, or Unknown.
 type Sample struct {
 	CPU    float64 // processor time in use since the sample before
 	Memory float64 // memory that cannot be given to programs
-	IO     float64 // time in which some task waited for I/O, over ten seconds (Linux)
+	IO     float64 // time in which some task waited for I/O, over ten seconds (Linux with PSI)
 }
 
 // Reader measures; it is not safe for concurrent use.
@@ -35,7 +38,7 @@ func (c *cpu) percent(total, idle uint64) float64 {
 	was := *c
 	*c = cpu{total, idle}
 	if was.total == 0 || total <= was.total || idle < was.idle {
-		return 0
+		return Unknown
 	}
 	spent := float64(total - was.total)
 	return 100 * max(0, spent-float64(idle-was.idle)) / spent

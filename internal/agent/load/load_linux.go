@@ -77,11 +77,11 @@ func (r *procReader) kilobytes(key string) (float64, error) {
 }
 
 // stall is the ten-second average of time in which some task waited. Kernels
-// without pressure stall information give 0.
+// without pressure stall information, or with it switched off, do not say.
 func (r *procReader) stall(resource string) (float64, error) {
 	fields, err := r.line(filepath.Join("pressure", resource), "some")
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errors.ErrUnsupported) {
-		return 0, nil
+		return Unknown, nil
 	}
 	if err != nil {
 		return 0, err

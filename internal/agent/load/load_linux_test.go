@@ -31,9 +31,9 @@ func TestGuestTimeIsNotCountedTwiceAndIOWaitIsIdle(t *testing.T) {
 	}
 }
 
-func TestAKernelWithoutStallInformationHasNoIOFigure(t *testing.T) {
+func TestAKernelWithoutStallInformationSaysNothingOfIO(t *testing.T) {
 	s, err := procWith(t, map[string]string{"stat": "cpu 1 1 1 1 1 1 1 1\n", "meminfo": meminfo}).Read()
-	if err != nil || s.IO != 0 || s.Memory != 75 {
+	if err != nil || s.IO != Unknown || s.Memory != 75 {
 		t.Fatalf("%+v (%v)", s, err)
 	}
 	s, err = procWith(t, map[string]string{

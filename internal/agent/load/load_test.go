@@ -1,19 +1,28 @@
 package load
 
 import (
+	"runtime"
 	"testing"
 	"time"
 )
 
 func TestThisMachineCanBeMeasured(t *testing.T) {
 	r := New()
-	for range 2 {
+	for n := range 2 {
 		s, err := r.Read()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.Memory <= 0 || s.Memory > 100 || s.CPU < 0 || s.CPU > 100 || s.IO < 0 || s.IO > 100 {
-			t.Fatalf("out of range: %+v", s)
+		if n == 0 && s.CPU != Unknown {
+			t.Fatalf("the share of no time at all: %+v", s)
+		}
+		for _, f := range []float64{s.Memory, s.CPU, s.IO} {
+			if f != Unknown && (f < 0 || f > 100) {
+				t.Fatalf("out of range: %+v", s)
+			}
+		}
+		if s.Memory == Unknown || runtime.GOOS == "windows" != (s.IO == Unknown) {
+			t.Fatalf("what the system tells is not used: %+v", s)
 		}
 	}
 	boot, err := BootTime()
@@ -27,7 +36,7 @@ func TestCPUIsTheShareOfTimeNotIdle(t *testing.T) {
 	for _, step := range []struct {
 		total, idle uint64
 		want        float64
-	}{{1000, 900, 0}, {1100, 925, 75}, {1200, 1025, 0}, {1200, 1025, 0}, {100, 50, 0}, {200, 50, 100}} {
+	}{{1000, 900, Unknown}, {1100, 925, 75}, {1200, 1025, 0}, {1200, 1025, Unknown}, {100, 50, Unknown}, {200, 50, 100}} {
 		if got := c.percent(step.total, step.idle); got != step.want {
 			t.Errorf("after %d/%d: %v, want %v", step.total, step.idle, got, step.want)
 		}

@@ -42,6 +42,7 @@ func (r *systemReader) Read() (Sample, error) {
 	return Sample{
 		CPU:    r.cpu.percent(ticks(kernel)+ticks(user), ticks(idle)),
 		Memory: float64(status.memoryLoad),
+		IO:     Unknown,
 	}, nil
 }
 
