@@ -7,7 +7,9 @@ export CGO_ENABLED ?= 0
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo v0.0.0)
 COMMANDS ?= ./cmd/...
 # the same bytes from the same source, wherever it lies; the Dockerfile builds by these targets too
-GOBUILD := go build -trimpath -buildvcs=false -ldflags '-s -w -X evenkeel.dev/evenkeel/internal/version.release=$(VERSION)'
+GOBUILD := go build -trimpath -buildvcs=false -ldflags '-s -w -X evenkeel.dev/evenkeel/internal/version.stamp=evenkeel-release:$(VERSION);'
+# where build puts them, a folder
+OUT ?= bin
 CASES   ?= ../shared/conformance
 FUZZTIME ?= 10s
 # packages whose tests run real components (make e2e REAL=./test/node for one of them); those of all others need nothing but Go
@@ -22,8 +24,9 @@ STEP := test/components/step.sh
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
-build: ## the three commands, into bin/
-	$(GOBUILD) -o bin/ $(COMMANDS)
+build: ## the three commands, into bin/; for GOOS=windows the stand-in has its version resource
+	@if [ "$$(go env GOOS)" = windows ]; then trap 'rm -f cmd/evenkeel-cni/*.syso' EXIT; cmd/evenkeel-cni/resource.sh '$(VERSION)'; fi; \
+	$(GOBUILD) -o $(OUT)/ $(COMMANDS)
 
 components: ## build or find what the tests run: control plane, node, Wine, linters (cold: 20 minutes or so)
 	@test/components/prereqs.sh
@@ -70,8 +73,8 @@ fuzz: ## every fuzz test for FUZZTIME each
 	    echo "fuzz $$n ($$(dirname $$f))"; go test -run '^$$' -fuzz "^$$n$$" -fuzztime $(FUZZTIME) ./$$(dirname $$f); done; done
 
 release: ## cross-build all commands into dist/, stripped and reproducible
-	@rm -rf dist; cmd/evenkeel-cni/resource.sh $(VERSION); trap 'rm -f cmd/evenkeel-cni/*.syso' EXIT; for t in linux/amd64 linux/arm64 windows/amd64; do \
-	  echo "dist/$${t/\//-}"; export GOOS=$${t%/*} GOARCH=$${t#*/}; $(GOBUILD) -o dist/$${t/\//-}/ $(COMMANDS); done
+	@rm -rf dist; for t in linux/amd64 linux/arm64 windows/amd64; do echo "dist/$${t/\//-}"; \
+	  GOOS=$${t%/*} GOARCH=$${t#*/} $(MAKE) build OUT=dist/$${t/\//-} VERSION='$(VERSION)'; done
 	@cd dist && find * -type f | LC_ALL=C sort | xargs sha256sum | tee /dev/stderr >SHA256SUMS
 
 clean: ## remove what the targets above left in the tree (built test components stay in the cache)

@@ -9,11 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 
 	"evenkeel.dev/evenkeel/internal/agentconfig"
 	"evenkeel.dev/evenkeel/internal/cni"
 	"evenkeel.dev/evenkeel/internal/install"
+	build "evenkeel.dev/evenkeel/internal/version"
 )
 
 // Streams are where a command writes.
@@ -102,12 +102,7 @@ func cmdVersion(_ context.Context, s Streams, args []string) error {
 	return nil
 }
 
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "unknown"
-}
+func version() string { return build.String() }
 
 // installFlags say which plugin is meant.
 type installFlags struct {
@@ -151,6 +146,7 @@ func newInstaller(c agentconfig.Install) (install.Installer, error) {
 		Target:     install.Target{BinDir: c.BinDir, Plugin: c.Plugin, SubDir: cni.OriginalDir},
 		Executable: c.Executable,
 		Disk:       install.Disk{},
+		Idle:       install.IdleWait,
 	}
 	if err := i.Target.Validate(); err != nil {
 		return i, err

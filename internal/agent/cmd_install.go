@@ -25,6 +25,7 @@ func cmdInstall(ctx context.Context, s Streams, args []string) error {
 	set := flag.NewFlagSet("evenkeel-agent install", flag.ContinueOnError)
 	f.register(set)
 	set.StringVar(&f.executable, "executable", "", "`PATH` of the stand-in; default: evenkeel-cni beside this program")
+	wait := set.Duration("wait", 30*time.Second, "how long to wait for a plugin that is just being written, and until it has not changed for a second")
 	if err := parse(set, s, args); err != nil {
 		return err
 	}
@@ -32,7 +33,7 @@ func cmdInstall(ctx context.Context, s Streams, args []string) error {
 	if err != nil {
 		return err
 	}
-	result, err := i.Install()
+	result, err := installSettled(ctx, i, *wait, func(why string) { fmt.Fprintf(s.Err, "Waiting: %s\n", why) })
 	if err != nil {
 		return err
 	}
@@ -43,6 +44,35 @@ func cmdInstall(ctx context.Context, s Streams, args []string) error {
 		}
 	}
 	return r.print(s.Out, f.output, i)
+}
+
+// lookAgainEvery is between two looks at a plugin that is not left alone yet.
+const lookAgainEvery = 50 * time.Millisecond
+
+// installSettled installs once nobody is at work on the plugin, and says what it
+// waits for.
+func installSettled(ctx context.Context, i install.Installer, wait time.Duration, say func(string)) (install.Result, error) {
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	adopter := install.Adopter{Installer: i, ByHand: true}
+	for said := ""; ; {
+		o, err := adopter.Look(time.Now())
+		switch {
+		case err != nil || o.Waiting == "":
+			return o.Result, err
+		case o.Stuck:
+			return o.Result, fmt.Errorf("plugin %s", o.Waiting)
+		case o.Waiting != said:
+			said = o.Waiting
+			say(said)
+		}
+		select {
+		case <-ctx.Done():
+			return o.Result, fmt.Errorf("gave up after %s, nothing was changed: %s", time.Since(began).Round(time.Millisecond), o.Waiting)
+		case <-time.After(lookAgainEvery):
+		}
+	}
 }
 
 func cmdUninstall(ctx context.Context, s Streams, args []string) error {

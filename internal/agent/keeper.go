@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,6 +20,10 @@ const (
 	lookEvery     = time.Second // at the plugin's file
 	selfTestEvery = 5 * time.Second
 	selfTestLimit = 5 * time.Second
+
+	// Between attempts to have the files excluded from scanning: doubled each time.
+	excludeFirst = 10 * time.Second
+	excludeMost  = 10 * time.Minute
 )
 
 // keeper installs the stand-in when the agent starts and keeps it in place. It
@@ -28,13 +33,13 @@ type keeper struct {
 	installer install.Installer
 	log       *slog.Logger
 	metrics   *metrics
-	settings  func() cni.Settings // what stand-ins should know
-	exclude   func(context.Context) error
-	foreign   func(bool)  // told when the file in place is someone else's, and when it is ours again
-	lookAgain atomic.Bool // to be told at the next look in any case
+	settings  func() cni.Settings         // what stand-ins should know
+	exclude   func(context.Context) error // from being scanned; nil where there is no scanner
+	foreign   func(bool)                  // told when the file in place is someone else's, and when it is ours again
+	lookAgain atomic.Bool                 // to be told at the next look in any case
 	problems  problems
 
-	wasForeign bool // owned by Run
+	begun, wasForeign bool // owned by Run
 
 	mu    sync.Mutex
 	state keeperState
@@ -48,14 +53,15 @@ type keeperState struct {
 
 // Run keeps the stand-in in place until ctx ends.
 func (k *keeper) Run(ctx context.Context) {
+	var excluding sync.WaitGroup
+	defer excluding.Wait()
+	if k.exclude != nil {
+		excluding.Go(func() { k.keepExcluding(ctx) })
+	}
 	adopter := &install.Adopter{Installer: k.installer}
 	var tested time.Time
-	for begun := false; ; {
-		if begun {
-			k.look(adopter)
-		} else {
-			begun = k.install(ctx)
-		}
+	for {
+		k.look(adopter)
 		if s := k.snapshot(); s.installed && !s.tested && time.Since(tested) >= selfTestEvery {
 			tested = time.Now()
 			k.selfTest(ctx)
@@ -68,42 +74,50 @@ func (k *keeper) Run(ctx context.Context) {
 	}
 }
 
-// install installs for the first time and reports success. After it, what an
-// operator uninstalls stays uninstalled.
-func (k *keeper) install(ctx context.Context) bool {
-	result, err := k.installer.Install()
-	if err != nil {
-		k.problem("install", fmt.Errorf("the stand-in cannot be installed, pods are not paced: %w", err))
-		k.tellForeign(false) // nothing of ours is in the way
-		return false
+// keepExcluding tries until it has succeeded once. A scanner's service may take
+// a minute to answer, or start later than we do: nothing else waits for it.
+func (k *keeper) keepExcluding(ctx context.Context) {
+	for pause := excludeFirst; ; pause = min(2*pause, excludeMost) {
+		err := k.exclude(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		k.problem("defender", err)
+		if err == nil {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
 	}
-	k.installed(result)
-	k.tellForeign(false)
-	if k.exclude != nil {
-		k.problem("defender", k.exclude(ctx))
-	}
-	return true
 }
 
+// look installs, at the start as after somebody else's installation. What an
+// operator uninstalls after that stays uninstalled.
 func (k *keeper) look(adopter *install.Adopter) {
 	o, err := adopter.Look(time.Now())
+	inPlace := err == nil && o.Waiting == ""
 	switch {
-	case errors.Is(err, install.ErrChanged):
-		return // the next look sees the newer file
+	case err != nil && !k.begun:
+		k.problem("install", fmt.Errorf("the stand-in cannot be installed, pods are not paced: %w", err))
 	case err != nil:
 		k.problem("install", fmt.Errorf("the plugin in place is not the stand-in and cannot be adopted: %w", err))
 	case o.Waiting != "":
 		k.problem("install", fmt.Errorf("pods are not paced now: %s", o.Waiting))
-	case o.Result.Action != install.Nothing:
+	case o.Result.Action != install.Nothing || !k.snapshot().installed:
+		k.begun = true
 		k.installed(o.Result)
 	default:
 		k.problem("install", nil)
 	}
-	inPlace := err == nil && o.Waiting == ""
-	k.mu.Lock()
-	k.state.installed = inPlace
-	k.mu.Unlock()
-	k.tellForeign(!inPlace && !o.Uninstalled)
+	if !inPlace {
+		k.mu.Lock()
+		k.state.installed = false
+		k.mu.Unlock()
+	}
+	k.tellForeign(o.Foreign)
 }
 
 func (k *keeper) tellForeign(is bool) {
@@ -140,7 +154,7 @@ func (k *keeper) tellStandIns() {
 // selfTest calls the stand-in the way the container runtime does, by the path of
 // the plugin, and has it find its original and call us.
 func (k *keeper) selfTest(ctx context.Context) {
-	err := ping(ctx, k.installer.Target.PluginPath())
+	err := ping(ctx, k.installer.Target)
 	k.mu.Lock()
 	k.state.tested = err == nil
 	k.mu.Unlock()
@@ -150,10 +164,26 @@ func (k *keeper) selfTest(ctx context.Context) {
 	k.problem("selftest", err)
 }
 
-func ping(ctx context.Context, path string) error {
+// selfTestDir is the beginning of the names of self-tests' working directories.
+const selfTestDir = "selftest-"
+
+// ping runs whatever has the plugin's name. That may by now be a plugin again,
+// which leaves its log and its lock in its working directory: so it gets one of
+// its own.
+func ping(ctx context.Context, t install.Target) error {
+	path, err := filepath.Abs(t.PluginPath())
+	if err != nil {
+		return err
+	}
+	dir, err := privateDir(t.OriginalDir())
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // or at the next test, if something still runs in it
 	ctx, cancel := context.WithTimeout(ctx, selfTestLimit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path)
+	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "CNI_COMMAND="+cni.PingCommand)
 	out, runErr := cmd.Output()
 	pong, err := cni.ParsePong(out)
@@ -164,6 +194,19 @@ func ping(ctx context.Context, path string) error {
 		return errors.New(pong.Problem)
 	}
 	return runErr
+}
+
+// privateDir makes an empty folder for one self-test in parent, which exists on
+// every node that has a stand-in, unlike a folder for temporary files.
+func privateDir(parent string) (string, error) {
+	old, err := filepath.Glob(filepath.Join(parent, selfTestDir+"*"))
+	if err != nil {
+		old = nil // a folder whose name reads as a pattern keeps them until it is uninstalled
+	}
+	for _, dir := range old {
+		_ = os.RemoveAll(dir)
+	}
+	return os.MkdirTemp(parent, selfTestDir)
 }
 
 // problem notes what is wrong with one matter, or that nothing is.

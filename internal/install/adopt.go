@@ -1,9 +1,9 @@
 package install
 
 import (
+	"errors"
 	"fmt"
-	"io/fs"
-	"os"
+	"math"
 	"time"
 )
 
@@ -11,75 +11,179 @@ import (
 // it is adopted.
 const SettleTime = time.Second
 
-// Adopter keeps a stand-in in place against whoever installs plugins on the
-// node. It is not safe for concurrent use.
+// How long after a failure the same files are tried again: the first value, then
+// twice as long each time, up to the second. Changed files are looked at at once.
+const (
+	retryFirst = time.Second
+	retryMost  = 30 * time.Second
+)
+
+// forever lets a judgement stand until a file changes.
+const forever = time.Duration(math.MaxInt64)
+
+// Adopter puts a stand-in in place and keeps it there against whoever installs
+// plugins on the node. It is not safe for concurrent use.
 type Adopter struct {
 	Installer Installer
 
-	verified fs.FileInfo // the plugin file when it last was our stand-in; nil: look closely
+	// ByHand says that an operator has just named the plugin: then a script, too,
+	// may take the place of an original. Whether a script is whole cannot be told,
+	// so unasked only a program's complete executable does.
+	ByHand bool
+
+	begun    bool // the stand-in has been in place: what is uninstalled now stays so
 	settle   settle
+	failures int // in a row, with the same files
+	last     judgement
 }
 
 // Outcome of a look.
 type Outcome struct {
 	Result  Result // Action is Nothing when all is as it should be, or while Waiting
 	Waiting string // why a plugin that is not ours is left alone for now
+	// Stuck is Waiting for somebody to do something about the file: time alone
+	// will not help.
+	Stuck bool
 	// Uninstalled is Waiting for an operator: the saved original is gone.
 	Uninstalled bool
+	// Foreign says that something else lies where a stand-in was, and that one is
+	// going to be there again.
+	Foreign bool
 }
 
-// Look compares the plugin file with what was installed and installs again when
-// something else is there: only a file that this node can run, that nobody has
-// open for writing, and whose content was the same SettleTime ago. Without a
-// saved original nothing happens: someone uninstalled. Between
-// changes a look costs one stat, so it may be called every second.
+// judgement is what one close look came to and how long it stands.
+type judgement struct {
+	outcome Outcome
+	err     error
+	lasts   time.Duration // while the files are the same; 0: not at all
+	writing bool          // a writer had the plugin open
+
+	files fingerprint
+	at    time.Time
+}
+
+func (j judgement) stands(now time.Time, files fingerprint) bool {
+	age := now.Sub(j.at)
+	return age >= 0 && age < j.lasts && j.files.equal(files)
+}
+
+// Look compares the plugin file with what was installed and installs when
+// something else is there, at the start as later: only a file that this node can
+// run, that nobody has open for writing, and whose content was the same
+// SettleTime ago. Once the stand-in has been in place, a missing saved original
+// means that someone uninstalled, and nothing happens. While nothing changes a
+// look costs a few stats and reads no file, whatever it came to, so it may be
+// called every second; only what failed is tried again, twice a minute.
 func (a *Adopter) Look(now time.Time) (Outcome, error) {
-	nothing := Outcome{Result: Result{Action: Nothing}}
-	path := a.Installer.Target.PluginPath()
-	info, err := os.Lstat(path)
-	if err = ignoreAbsent(err); err != nil {
-		return nothing, fmt.Errorf("look at plugin: %w", err)
+	files, err := a.Installer.fingerprint()
+	if err != nil {
+		return Outcome{Result: Result{Action: Nothing}, Foreign: a.begun}, fmt.Errorf("look at plugin: %w", err)
 	}
-	if unchanged(a.verified, info) {
-		return nothing, nil
+	if a.last.stands(now, files) {
+		return a.last.outcome, a.last.err
 	}
-	a.verified = nil
+	if !a.last.files.equal(files) {
+		a.failures = 0
+	}
+	if a.last.writing && a.beingWritten() != "" {
+		return a.last.outcome, a.last.err
+	}
+	a.last = a.judge(now)
+	a.last.files, a.last.at = files, now
+	if a.last.lasts == forever && files.young(now) {
+		a.last.lasts = 0 // a change in the same instant could not be seen
+	}
+	return a.last.outcome, a.last.err
+}
+
+// judge reads the files and does what there is to do.
+func (a *Adopter) judge(now time.Time) judgement {
 	s, err := a.Installer.observe()
 	if err != nil {
-		return nothing, err
+		return a.failed(Outcome{Result: Result{Action: Nothing}, Foreign: a.begun}, err)
 	}
-	if plan, err := PlanInstall(a.Installer.Target, s); err == nil && plan.Action == Nothing && len(plan.Steps) == 0 {
-		a.verified, a.settle = info, settle{}
-		return nothing, nil
-	}
-	if !s.Original.Present() {
+	plan, planErr := PlanInstall(a.Installer.Target, s)
+	foreign := s.Plugin.Present() && !s.Plugin.Ours
+	nothing := Outcome{Result: Result{Action: Nothing}}
+	switch {
+	case planErr == nil && plan.Action == Nothing && len(plan.Steps) == 0:
+		return a.inPlace(nothing)
+	case a.begun && !s.Original.Present() && !s.Plugin.Ours:
 		nothing.Uninstalled = true
 		nothing.Waiting = fmt.Sprintf("%s is gone: uninstalled; a restart of the agent installs again", s.Original.Path)
-		return nothing, nil
+		return judgement{outcome: nothing, lasts: forever}
 	}
-	if why := a.unsettled(now, s.Plugin); why != "" {
-		nothing.Waiting = why
-		return nothing, nil
+	nothing.Foreign = s.Original.Present()
+	if planErr != nil && s.Journal == nil && (!foreign || s.Plugin.Problem == "") {
+		return a.failed(nothing, planErr)
 	}
-	a.settle = settle{}
-	result, err := a.Installer.Install()
-	return Outcome{Result: result}, err
-}
-
-func (a *Adopter) unsettled(now time.Time, p Image) string {
-	if p.Present() && p.Problem != "" && !p.Ours {
-		a.settle = settle{}
-		return fmt.Sprintf("%s: %s", p.Path, p.Problem)
-	}
-	if p.Present() {
-		held, err := writerHolds(p.Path)
-		if err != nil || held {
-			a.settle = settle{}
-			return p.Path + ": it is being written"
+	if foreign || s.Journal == nil && !s.Plugin.Present() {
+		if j := a.unsettled(now, s); j.outcome.Waiting != "" {
+			j.outcome.Result, j.outcome.Foreign = nothing.Result, nothing.Foreign
+			return j
 		}
 	}
-	if !a.settle.stable(now, p.SHA256) {
-		return fmt.Sprintf("%s: changed less than %s ago", p.Path, SettleTime)
+	return a.install(s, nothing)
+}
+
+func (a *Adopter) install(s State, nothing Outcome) judgement {
+	result, err := a.Installer.installJudged(&s)
+	switch {
+	case errors.Is(err, ErrChanged):
+		nothing.Waiting = fmt.Sprintf("%s: %v", s.Plugin.Path, err)
+		return judgement{outcome: nothing}
+	case err != nil:
+		return a.failed(nothing, err)
+	}
+	a.begun, a.settle = true, settle{}
+	if result.Action == Nothing && result.Recovered == "" {
+		// Only old files are left to remove, once nothing runs them.
+		return a.failed(Outcome{Result: result}, nil)
+	}
+	return judgement{outcome: Outcome{Result: result}} // the next look confirms it
+}
+
+func (a *Adopter) inPlace(o Outcome) judgement {
+	a.begun, a.settle, a.failures = true, settle{}, 0
+	return judgement{outcome: o, lasts: forever}
+}
+
+// failed stands for longer the more often the same files have failed.
+func (a *Adopter) failed(o Outcome, err error) judgement {
+	pause := min(retryFirst<<min(a.failures, 10), retryMost)
+	a.failures++
+	return judgement{outcome: o, err: err, lasts: pause}
+}
+
+// unsettled says why the plugin in place is left alone for now, if it is.
+func (a *Adopter) unsettled(now time.Time, s State) judgement {
+	p := s.Plugin
+	if why := a.beingWritten(); p.Present() && why != "" {
+		a.settle = settle{}
+		return judgement{outcome: Outcome{Waiting: why}, writing: true}
+	}
+	if left := a.settle.left(now, p.SHA256); left > 0 {
+		return judgement{outcome: Outcome{Waiting: fmt.Sprintf("%s: changed less than %s ago", p.Path, SettleTime)}, lasts: left}
+	}
+	why := p.Problem
+	if why == "" && p.Script && !a.ByHand && s.Original.Present() && s.Original.SHA256 != p.SHA256 {
+		why = "a script, of which nobody can tell whether it is whole; if it is to be the plugin from now on, run evenkeel-agent install"
+	}
+	if why != "" {
+		return judgement{outcome: Outcome{Waiting: p.Path + ": " + why, Stuck: true}, lasts: forever}
+	}
+	return judgement{}
+}
+
+// beingWritten says who is in the way of the plugin in place, "" for nobody.
+func (a *Adopter) beingWritten() string {
+	path := a.Installer.Target.PluginPath()
+	held, err := writerHolds(path)
+	switch {
+	case ignoreAbsent(err) != nil:
+		return fmt.Sprintf("%s: whether it is being written cannot be told: %v", path, err)
+	case held:
+		return path + ": it is being written"
 	}
 	return ""
 }
@@ -91,15 +195,11 @@ type settle struct {
 	since time.Time
 }
 
-func (s *settle) stable(now time.Time, sha string) bool {
+// left is how much longer sha must stay the same, 0 when it has been for long
+// enough. A clock that jumps back begins anew.
+func (s *settle) left(now time.Time, sha string) time.Duration {
 	if s.since.IsZero() || s.sha != sha || now.Before(s.since) {
 		*s = settle{sha: sha, since: now}
-		return false
 	}
-	return now.Sub(s.since) >= SettleTime
-}
-
-func unchanged(a, b fs.FileInfo) bool {
-	return a != nil && b != nil && os.SameFile(a, b) && a.Size() == b.Size() &&
-		a.ModTime().Equal(b.ModTime()) && a.Mode() == b.Mode()
+	return max(0, SettleTime-now.Sub(s.since))
 }

@@ -37,7 +37,7 @@ func do(s Step) error {
 	case Replace, Move:
 		return rename(s)
 	case Remove:
-		return ignoreAbsent(os.Remove(s.To))
+		return remove(s.To)
 	case Clear:
 		return os.RemoveAll(s.To)
 	default:
@@ -55,6 +55,10 @@ func mkdir(path string) error {
 		return statErr
 	}
 	return err
+}
+
+func remove(path string) error {
+	return ignoreAbsent(patiently(func() error { return os.Remove(path) }))
 }
 
 func (s Step) copyData(w io.Writer) error {
@@ -82,17 +86,22 @@ func copyFile(s Step) error {
 
 // write makes a new file, flushed to the disk, or none at all.
 func write(path string, mode fs.FileMode, content func(io.Writer) error) (err error) {
-	if err := ignoreAbsent(os.Remove(path)); err != nil {
+	if err := remove(path); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	var f *os.File
+	err = patiently(func() error {
+		var err error
+		f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+		return err
+	})
 	if err != nil {
 		return err
 	}
 	defer func() {
 		if err != nil {
 			f.Close()
-			os.Remove(path)
+			_ = remove(path)
 		}
 	}()
 	if err := content(f); err != nil {
@@ -111,7 +120,7 @@ func write(path string, mode fs.FileMode, content func(io.Writer) error) (err er
 }
 
 func save(s Step) error {
-	if err := ignoreAbsent(os.Remove(s.To)); err != nil {
+	if err := remove(s.To); err != nil {
 		return err
 	}
 	if s.Data != nil {
@@ -152,11 +161,17 @@ func check(s Step) error {
 }
 
 func rename(s Step) error {
-	err := renamePatiently(s)
-	if err != nil {
-		if s.Op == Replace && inUse(err) {
+	try := func() error { return os.Rename(s.From, s.To) }
+	var err error
+	if _, there := os.Lstat(s.To); s.Op == Replace && there == nil {
+		// What is in the way may run for long: for the caller to wait for, or not.
+		if err = try(); inUse(err) {
 			return errors.Join(ErrInUse, err)
 		}
+	} else {
+		err = patiently(try)
+	}
+	if err != nil {
 		return err
 	}
 	if err := syncDir(filepath.Dir(s.To)); err != nil {

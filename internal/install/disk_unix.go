@@ -13,7 +13,9 @@ import (
 // inUse is never true here: a rename replaces running files.
 func inUse(error) bool { return false }
 
-func renamePatiently(s Step) error { return os.Rename(s.From, s.To) }
+// patiently has nothing to wait for here: that a file is open keeps nobody from
+// renaming or removing it.
+func patiently(try func() error) error { return try() }
 
 // syncDir makes renames in a folder survive a power cut.
 func syncDir(path string) error {

@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// How long a move waits for a virus scanner or indexer to let go of a file.
+// How long a change waits for a virus scanner or indexer to let go of a file.
 const (
-	moveRetry = 3 * time.Second
-	movePause = 5 * time.Millisecond
+	scannerTime  = 3 * time.Second
+	scannerPause = 5 * time.Millisecond
 )
 
 // inUse recognises the refusal to replace a file that runs or is open.
@@ -21,14 +21,16 @@ func inUse(err error) bool {
 		errors.Is(err, windows.ERROR_USER_MAPPED_FILE)
 }
 
-func renamePatiently(s Step) error {
-	deadline := time.Now().Add(moveRetry)
-	for {
-		err := os.Rename(s.From, s.To)
-		if err == nil || s.Op == Replace || !errors.Is(err, windows.ERROR_SHARING_VIOLATION) || time.Now().After(deadline) {
+// patiently repeats try while somebody has the file open in a way that does not
+// allow it and that does not last. Running files are not that: they are refused
+// with ERROR_ACCESS_DENIED.
+func patiently(try func() error) error {
+	for deadline := time.Now().Add(scannerTime); ; time.Sleep(scannerPause) {
+		err := try()
+		if !errors.Is(err, windows.ERROR_SHARING_VIOLATION) && !errors.Is(err, windows.ERROR_LOCK_VIOLATION) &&
+			!errors.Is(err, windows.ERROR_DELETE_PENDING) || time.Now().After(deadline) {
 			return err
 		}
-		time.Sleep(movePause)
 	}
 }
 

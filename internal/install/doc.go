@@ -26,7 +26,8 @@
 //     do not exist; for a symbolic link a link to the same file) before
 //     anything happens to its first name.
 //  2. The first name changes by one rename over the old file. Only where the
-//     system refuses that because the old file is running (Windows) are there
+//     system refuses that because the old file is running (Windows), and no
+//     moment comes along in which nothing runs it (Installer.Idle), are there
 //     two renames back to back, with a gap in which BIN/NAME does not exist;
 //     if the second one fails, the first is undone.
 //
@@ -34,6 +35,7 @@
 //
 // When something else writes a new plugin over the stand-in (a CNI upgrade, the
 // init container of azure-cns-win), the new file becomes the original and the
-// stand-in returns: see Adopter. The replaced original is not kept, because the
-// upgrade meant to replace it.
+// stand-in returns, once nobody is at work on it: see Adopter. That holds at the
+// start of an agent as well, which may be the start of that somebody, too. The
+// replaced original is not kept, because the upgrade meant to replace it.
 package install

@@ -94,6 +94,13 @@ func (n node) write(path string, data []byte) {
 	n.must(os.WriteFile(path, data, 0o755))
 }
 
+// journal leaves what an interrupted run leaves.
+func (n node) journal(op Operation) {
+	n.t.Helper()
+	n.must(os.MkdirAll(n.Target.work(), 0o755))
+	n.write(n.Target.journalPath(), Journal{Operation: op, Plugin: n.Target.Plugin}.encode())
+}
+
 func (n node) content(path string) string {
 	n.t.Helper()
 	data, err := os.ReadFile(path)

@@ -11,6 +11,8 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+
+	"evenkeel.dev/evenkeel/internal/version"
 )
 
 // Kind is what a directory entry is.
@@ -32,7 +34,8 @@ type Image struct {
 	Size    int64
 	SHA256  string // lower-case hex
 	Ours    bool   // a stand-in of any version
-	Version string // build information of a stand-in, "" when it carries none
+	Version string // release of a stand-in, or what is known of its source; "" of others
+	Script  bool   // run by an interpreter: whether it is whole cannot be told
 	Problem string // why this node cannot run it, "" when it can
 }
 
@@ -95,24 +98,25 @@ func (i *Image) read(mode fs.FileMode, on platform) error {
 	i.SHA256 = hex.EncodeToString(sum.Sum(nil))
 	i.Ours = find.found
 	if i.Ours {
-		i.Version = version(f)
+		if i.Version, err = versionIn(f, i.Size); err != nil {
+			return fmt.Errorf("read %s: %w", i.Path, err)
+		}
 	}
+	i.Script = isScript(f)
 	i.Problem = on.problem(f, i.Size, mode)
 	return nil
 }
 
-func version(r io.ReaderAt) string {
-	info, err := buildinfo.Read(r)
-	if err != nil {
-		return ""
+// versionIn is what the program itself would say, read from its file.
+func versionIn(f io.ReaderAt, size int64) (string, error) {
+	release, err := version.Find(io.NewSectionReader(f, 0, size))
+	if err != nil || release != "" {
+		return release, err
 	}
-	v := info.Main.Version
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" && (v == "" || v == "(devel)") {
-			return s.Value
-		}
+	if info, err := buildinfo.Read(f); err == nil {
+		return version.OfBuild(info), nil
 	}
-	return v
+	return version.Unknown, nil
 }
 
 // finder is a writer that notices a byte sequence in what passes through it,

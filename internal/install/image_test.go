@@ -2,11 +2,7 @@ package install
 
 import (
 	"bytes"
-	"context"
-	"errors"
-	"fmt"
 	"io"
-	"strings"
 	"testing"
 	"testing/iotest"
 )
@@ -50,27 +46,5 @@ func TestOnlyProgramsOfThisNodeAreAccepted(t *testing.T) {
 		if (problem == "") != c.ok {
 			t.Errorf("%v, %d bytes: %q", c.on, len(c.data), problem)
 		}
-	}
-}
-
-func TestDefenderIsToldOfTheNewPaths(t *testing.T) {
-	var asked []string
-	run := func(_ context.Context, name string, args ...string) ([]byte, error) {
-		asked = append(asked, name+" "+strings.Join(args, " "))
-		return []byte("no such service\n"), errors.New("exit status 1")
-	}
-	target := Target{BinDir: "it's", Plugin: "azure-vnet.exe", SubDir: "evenkeel"}
-	err := ExcludeFromDefender(t.Context(), run, target)
-	if err == nil || !strings.Contains(err.Error(), "exit status 1: no such service") {
-		t.Fatalf("error %v", err)
-	}
-	want := fmt.Sprintf("-ExclusionProcess '%s' -ExclusionPath '%s'",
-		strings.ReplaceAll(target.OriginalPath(), "'", "''"), strings.ReplaceAll(target.OriginalDir(), "'", "''"))
-	if len(asked) != 1 || !strings.HasPrefix(asked[0], "powershell.exe ") || !strings.Contains(asked[0], "Add-MpPreference "+want) {
-		t.Fatalf("asked %q, want %q", asked, want)
-	}
-	_ = IncludeInDefender(t.Context(), run, target)
-	if !strings.Contains(asked[1], "Remove-MpPreference "+want) {
-		t.Fatalf("asked %q", asked[1])
 	}
 }

@@ -17,7 +17,15 @@ type Installer struct {
 	// Patience is how long to wait at uninstalling for running files, which
 	// Windows does not delete. Zero: not at all.
 	Patience time.Duration
+
+	// Idle is how long to wait for a moment in which nothing runs a file that is
+	// to be replaced, where the system does not replace running files: then it is
+	// replaced in one step. After that it is renamed out of the way. Zero: not at all.
+	Idle time.Duration
 }
+
+// IdleWait is a good value for Idle: most runs of a plugin are shorter.
+const IdleWait = 3 * time.Second
 
 // Result says what a run did.
 type Result struct {
@@ -30,12 +38,22 @@ type Result struct {
 // ErrNothingInstalled is returned where a stand-in is needed and there is none.
 var ErrNothingInstalled = errors.New("no stand-in is installed")
 
-// Install puts the stand-in in the place of the plugin. It may be repeated, and
-// on failure the node has the plugin it had before.
-func (i Installer) Install() (Result, error) {
-	s, err := i.observe()
-	if err != nil {
-		return Result{}, err
+// Install puts the stand-in in the place of the plugin, which it takes as it is
+// now: see Adopter for a plugin that somebody may be installing. It may be
+// repeated, and on failure the node has the plugin it had before.
+func (i Installer) Install() (Result, error) { return i.installJudged(nil) }
+
+// installJudged is Install, but fails with ErrChanged unless the plugin is still
+// as it was judged to be; nil: however it is.
+func (i Installer) installJudged(judged *State) (Result, error) {
+	var s State
+	if judged != nil {
+		s = *judged
+	} else {
+		var err error
+		if s, err = i.observe(); err != nil {
+			return Result{}, err
+		}
 	}
 	if _, err := PlanInstall(i.Target, s); err != nil && s.Journal == nil {
 		return Result{}, err // before anything of ours is in the folder
@@ -50,7 +68,7 @@ func (i Installer) Install() (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	result, err := i.install()
+	result, err := i.install(judged)
 	if err == nil {
 		unlock()
 		return result, nil
@@ -61,26 +79,47 @@ func (i Installer) Install() (Result, error) {
 	return result, err
 }
 
-func (i Installer) install() (Result, error) {
-	recovered, err := i.recover()
-	if err != nil {
-		return Result{}, fmt.Errorf("recover from an interrupted run: %w", err)
-	}
-	result := Result{}
-	if recovered.Action != Nothing {
-		result = Result{Recovered: recovered.Action, Gap: recovered.Gap}
-	}
+func (i Installer) install(judged *State) (Result, error) {
 	s, err := i.observe()
 	if err != nil {
-		return result, err
+		return Result{}, err
+	}
+	if err := stillAs(judged, s); err != nil {
+		return Result{}, err
+	}
+	result := Result{}
+	if s.Journal != nil {
+		recovered, err := i.recoverFrom(s)
+		if err != nil {
+			return result, fmt.Errorf("recover from an interrupted run: %w", err)
+		}
+		result = Result{Recovered: recovered.Action, Gap: recovered.Gap}
+		if s, err = i.observe(); err != nil {
+			return result, err
+		}
 	}
 	plan, err := PlanInstall(i.Target, s)
 	if err != nil {
 		return result, err
 	}
-	done, err := apply(i.Disk, plan.Steps)
+	done, err := i.apply(plan.Steps)
 	result.Action, result.Gap, result.Leftovers = plan.Action, max(result.Gap, done.gap), done.leftovers
 	return result, err
+}
+
+// stillAs fails with ErrChanged if the plugin is not as it was judged to be, or
+// a writer has opened it since. A stand-in may be replaced in any state.
+func stillAs(judged *State, s State) error {
+	if judged == nil || s.Plugin.Ours && s.Original.Present() {
+		return nil
+	}
+	if s.Plugin.SHA256 != judged.Plugin.SHA256 || s.Original.Present() != judged.Original.Present() {
+		return ErrChanged
+	}
+	if held, err := writerHolds(s.Plugin.Path); held || ignoreAbsent(err) != nil {
+		return errors.Join(ErrChanged, err)
+	}
+	return nil
 }
 
 // undo takes away what a failed first installation left; where a stand-in was
@@ -96,7 +135,7 @@ func (i Installer) undo(before State) {
 	}
 	if plan, err := PlanUninstall(i.Target, s); err == nil {
 		steps, _ := splitClear(plan.Steps)
-		_, _ = apply(i.Disk, steps)
+		_, _ = i.apply(steps)
 	}
 }
 
@@ -128,6 +167,10 @@ func (i Installer) recover() (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	return i.recoverFrom(s)
+}
+
+func (i Installer) recoverFrom(s State) (Result, error) {
 	plan, err := PlanRecover(i.Target, s)
 	if err != nil {
 		return Result{}, err
@@ -136,7 +179,7 @@ func (i Installer) recover() (Result, error) {
 		return Result{Action: Nothing}, nil
 	}
 	steps, _ := splitClear(plan.Steps)
-	done, err := apply(i.Disk, steps)
+	done, err := i.apply(steps)
 	return Result{Action: plan.Action, Gap: done.gap, Leftovers: done.leftovers}, err
 }
 
@@ -167,7 +210,7 @@ func (i Installer) uninstall(unlock func()) (Result, error) {
 		return Result{}, err
 	}
 	steps, last := splitClear(plan.Steps)
-	done, err := apply(i.Disk, steps)
+	done, err := i.apply(steps)
 	unlock() // the lock file is among what goes now
 	if err != nil {
 		return Result{}, err
@@ -177,12 +220,14 @@ func (i Installer) uninstall(unlock func()) (Result, error) {
 		return result, nil
 	}
 	for deadline := time.Now().Add(i.Patience); ; time.Sleep(lockPause) {
-		done, _ = apply(i.Disk, last)
+		done, _ = i.apply(last)
 		if result.Leftovers = done.leftovers; len(result.Leftovers) == 0 || time.Now().After(deadline) {
 			return result, nil
 		}
 	}
 }
+
+func (i Installer) apply(steps []Step) (applied, error) { return apply(i.Disk, i.Idle, steps) }
 
 func (i Installer) observe() (State, error) {
 	if err := i.Target.Validate(); err != nil {

@@ -45,11 +45,34 @@ func TestAPluginThatIsNotExecutableIsRefused(t *testing.T) {
 	}
 }
 
-func TestAScriptMayBeAPlugin(t *testing.T) {
+func TestAScriptTakesTheFirstPlaceOrTheOneAnOperatorGivesIt(t *testing.T) {
+	first, second := []byte("#!/bin/sh\n"), []byte("#!/bin/sh\nexit 0\n")
 	n := newNode(t)
-	n.write(n.Target.PluginPath(), []byte("#!/bin/sh\n"))
-	n.install(Installed)
-	n.wantInstalled([]byte("#!/bin/sh\n"))
+	n.write(n.Target.PluginPath(), first)
+	a := &Adopter{Installer: n.Installer}
+	look(t, a, 0)
+	if o := look(t, a, SettleTime); o.Result.Action != Installed {
+		t.Fatalf("the plugin that the configuration names: %+v", o)
+	}
+	n.wantInstalled(first)
+
+	look(t, a, 2*SettleTime)
+	n.write(n.Target.PluginPath(), second)
+	look(t, a, 3*SettleTime)
+	o := look(t, a, 4*SettleTime)
+	if !o.Stuck || !o.Foreign || !strings.Contains(o.Waiting, "a script") || !strings.Contains(o.Waiting, "evenkeel-agent install") {
+		t.Fatalf("a script written over the stand-in: %+v", o)
+	}
+
+	byHand := &Adopter{Installer: n.Installer, ByHand: true}
+	look(t, byHand, 0)
+	if o := look(t, byHand, SettleTime); o.Result.Action != Adopted {
+		t.Fatalf("the plugin that an operator names: %+v", o)
+	}
+	n.wantInstalled(second)
+	if o := look(t, a, 5*SettleTime); o.Waiting != "" {
+		t.Fatalf("afterwards: %+v", o)
+	}
 }
 
 func TestAStandInThatLostItsModeIsReplaced(t *testing.T) {

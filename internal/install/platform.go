@@ -27,11 +27,16 @@ func (p platform) problem(r io.ReaderAt, size int64, mode fs.FileMode) string {
 	if mode&0o111 == 0 {
 		return fmt.Sprintf("the file is not executable (mode %04o)", mode.Perm())
 	}
-	head := make([]byte, 2)
-	if n, _ := r.ReadAt(head, 0); n == 2 && string(head) == "#!" {
-		return "" // a script: complete or not, the kernel runs it
+	if isScript(r) {
+		return "" // complete or not, the kernel runs it
 	}
 	return p.elfProblem(r, size)
+}
+
+func isScript(r io.ReaderAt) bool {
+	head := make([]byte, 2)
+	n, _ := r.ReadAt(head, 0)
+	return n == 2 && string(head) == "#!"
 }
 
 func (p platform) elfProblem(r io.ReaderAt, size int64) string {

@@ -18,12 +18,12 @@ const (
 	Save    Op = "save"    // give From the second name To: hard link, else copy, else (From a link) a link to Data
 	Check   Op = "check"   // fail with ErrChanged unless From is still To: the same file, or bytes of SHA256, or a link to Data
 	Replace Op = "replace" // rename From to To over what is there; ErrInUse when that is running
-	Move    Op = "move"    // rename From to To, which does not exist
+	Move    Op = "move"    // rename From to To, which does not exist or is From
 	Remove  Op = "remove"  // remove the file or empty folder To unless it is gone
 	Clear   Op = "clear"   // remove the folder To and what is in it
 
-	// Put is not primitive: Replace, or where To is running two Moves, the
-	// first one to Aside.
+	// Put is not primitive: Replace, or where To is running for longer than we
+	// wait two Moves, the first one to Aside.
 	Put Op = "put"
 )
 
@@ -58,14 +58,18 @@ type applied struct {
 	leftovers []string      // what could not be cleared up
 }
 
-// apply carries out steps in order and stops at the first failure.
-func apply(d Doer, steps []Step) (applied, error) {
+// idlePause is between two attempts to replace a file that something runs.
+const idlePause = 20 * time.Millisecond
+
+// apply carries out steps in order and stops at the first failure. It waits so
+// long for a file to be replaced that is in use.
+func apply(d Doer, idle time.Duration, steps []Step) (applied, error) {
 	var done applied
 	for _, s := range steps {
 		var err error
 		if s.Op == Put {
 			var gap time.Duration
-			gap, err = put(d, s)
+			gap, err = put(d, idle, s)
 			done.gap = max(done.gap, gap)
 		} else {
 			err = d.Do(s)
@@ -81,16 +85,20 @@ func apply(d Doer, steps []Step) (applied, error) {
 	return done, nil
 }
 
-func put(d Doer, s Step) (time.Duration, error) {
-	err := d.Do(Step{Op: Replace, From: s.From, To: s.To})
-	if !errors.Is(err, ErrInUse) {
+func put(d Doer, idle time.Duration, s Step) (time.Duration, error) {
+	if err := replaceWhenIdle(d, idle, s); !errors.Is(err, ErrInUse) {
+		return 0, err
+	}
+	// A scanner that has the new file open would make the gap long: a rename to
+	// its own name waits until it can be renamed.
+	if err := d.Do(Step{Op: Move, From: s.From, To: s.From}); err != nil {
 		return 0, err
 	}
 	if err := d.Do(Step{Op: Move, From: s.To, To: s.Aside}); err != nil {
 		return 0, err
 	}
 	gone := time.Now()
-	err = d.Do(Step{Op: Move, From: s.From, To: s.To})
+	err := d.Do(Step{Op: Move, From: s.From, To: s.To})
 	if err == nil {
 		return time.Since(gone), nil
 	}
@@ -98,4 +106,15 @@ func put(d Doer, s Step) (time.Duration, error) {
 		err = errors.Join(err, fmt.Errorf("%s is missing now: %w", s.To, back))
 	}
 	return time.Since(gone), err
+}
+
+// replaceWhenIdle replaces the file as soon as nothing runs it, or gives up with
+// ErrInUse.
+func replaceWhenIdle(d Doer, idle time.Duration, s Step) error {
+	for deadline := time.Now().Add(idle); ; time.Sleep(idlePause) {
+		err := d.Do(Step{Op: Replace, From: s.From, To: s.To})
+		if !errors.Is(err, ErrInUse) || !time.Now().Before(deadline) {
+			return err
+		}
+	}
 }

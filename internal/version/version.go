@@ -1,22 +1,39 @@
-// Package version says which build this is.
+// Package version says which build this is, and which one a program's file is.
 package version
 
-import "runtime/debug"
+import (
+	"runtime/debug"
+	"strings"
+)
 
-// release is set by the linker for releases: -X evenkeel.dev/evenkeel/internal/version.release=v1.2.3.
-var release string
+// Unknown is the version of a build of which nothing was recorded.
+const Unknown = "devel"
 
-// String is the release, or else what the Go tool recorded of the source ("devel" when it recorded nothing).
+// stamp is set by the linker for releases:
+//
+//	-X evenkeel.dev/evenkeel/internal/version.stamp=evenkeel-release:v1.2.3;
+//
+// It is more than the release so that Find recognises it in the file.
+var stamp string
+
+// String is the release, or else what the Go tool recorded of the source
+// (Unknown when it recorded nothing).
 func String() string {
-	if release != "" {
-		return release
+	if _, release, ok := strings.Cut(stamp, ":"); ok {
+		return strings.TrimSuffix(release, ";")
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" && len(s.Value) >= 12 {
-				return "devel-" + s.Value[:12]
-			}
+		return OfBuild(info)
+	}
+	return Unknown
+}
+
+// OfBuild is what String says in a program that was built so, if it is no release.
+func OfBuild(info *debug.BuildInfo) string {
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && len(s.Value) >= 12 {
+			return Unknown + "-" + s.Value[:12]
 		}
 	}
-	return "devel"
+	return Unknown
 }

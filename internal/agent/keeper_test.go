@@ -1,0 +1,101 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"evenkeel.dev/evenkeel/internal/cni"
+	"evenkeel.dev/evenkeel/internal/install"
+	build "evenkeel.dev/evenkeel/internal/version"
+)
+
+// newTestKeeper is a keeper of a plugin folder with this plugin and a stand-in
+// that is none.
+func newTestKeeper(t *testing.T, plugin []byte) *keeper {
+	t.Helper()
+	dir := t.TempDir()
+	m, err := newMetrics(prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &keeper{
+		installer: install.Installer{
+			Target:     install.Target{BinDir: dir, Plugin: "bridge", SubDir: cni.OriginalDir},
+			Executable: filepath.Join(dir, "evenkeel-cni"),
+			Disk:       install.Disk{},
+		},
+		log: slog.New(slog.NewTextHandler(io.Discard, nil)), metrics: m,
+		settings: func() cni.Settings { return cni.Settings{} },
+		foreign:  func(bool) {},
+	}
+	if err := os.WriteFile(k.installer.Target.PluginPath(), plugin, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func TestAnAgentSaysWhichReleaseItIs(t *testing.T) {
+	var out strings.Builder
+	if code := Run(t.Context(), Streams{Out: &out, Err: io.Discard}, []string{"version"}); code != exitOK {
+		t.Fatalf("exit code %d", code)
+	}
+	if !strings.HasPrefix(out.String(), "evenkeel-agent "+build.String()+" ") || strings.Contains(out.String(), "(devel)") {
+		t.Errorf("said %q; this build is %q", out.String(), build.String())
+	}
+}
+
+// TestExclusionsAreTriedAgainBesideTheLoop has a scanner that answers at the
+// fourth attempt, and slowly.
+func TestExclusionsAreTriedAgainBesideTheLoop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newTestKeeper(t, []byte("no program"))
+		began := time.Now()
+		var tried []time.Duration
+		k.exclude = func(ctx context.Context) error {
+			tried = append(tried, time.Since(began).Round(time.Second))
+			if len(tried) == 4 {
+				return nil
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(time.Minute): // as PowerShell can take
+			}
+			return errors.New("the service has not started")
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		ended := make(chan struct{})
+		go func() { defer close(ended); k.Run(ctx) }()
+
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if got := k.problems.get("install"); !strings.Contains(got, "not a complete") {
+			t.Errorf("while the scanner is asked the plugin is not looked at: %q", got)
+		}
+		time.Sleep(85 * time.Second)
+		synctest.Wait()
+		if got := k.problems.get("defender"); got != "the service has not started" {
+			t.Errorf("problem %q", got)
+		}
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		if got := k.problems.get("defender"); got != "" {
+			t.Errorf("after it has succeeded: %q", got)
+		}
+		if len(tried) != 4 || tried[1] != 70*time.Second || tried[2] != 150*time.Second || tried[3] != 250*time.Second {
+			t.Errorf("tried after %v, want 0s, 1m10s, 2m30s, 4m10s", tried)
+		}
+		cancel()
+		<-ended
+	})
+}
