@@ -151,13 +151,29 @@ func TestF5NoTimeoutOfOursEndsAnOriginalThatHangs(t *testing.T) {
 	}
 }
 
-// F2: with everybody at once the store lock times out; in a queue it does not.
+// With everybody at once the store lock times out; in a queue it does not.
 func TestF2LockThatTimesOutUnderTheHerdHoldsBehindTheGate(t *testing.T) {
+	newNode(t, cni.Settings{}).failsOnlyAtOnce("STUB_LOCK=1200ms", "STUB_HOLD=1s")
+}
+
+// EKS on Windows and Calico: endpoints that are created at the same time exist
+// already, or are stuck. Any plugin is held under its own name.
+func TestF15AnotherPluginThatFailsUnderTheHerdStartsBehindTheGate(t *testing.T) {
+	newNodeWith(t, "vpc-bridge", cni.Settings{}).failsOnlyAtOnce("STUB_ACT=alone", "STUB_HOLD=300ms")
+}
+
+func TestF34CalicoThatFailsUnderTheHerdStartsBehindTheGate(t *testing.T) {
+	newNodeWith(t, "calico", cni.Settings{}).failsOnlyAtOnce("STUB_ACT=alone", "STUB_HOLD=300ms")
+}
+
+// failsOnlyAtOnce starts a plugin that behaves like env says for many pods at
+// once: some must fail without us, and none behind the gate.
+func (n *node) failsOnlyAtOnce(env ...string) {
+	n.t.Helper()
 	const pods = 5
-	n := newNode(t, cni.Settings{})
 	var line oneByOne
 	n.startAgent(line.decide, line.next)
-	n.env = []string{"STUB_LOCK=1200ms", "STUB_HOLD=1s"}
+	n.env = env
 	failures := func(program string) int {
 		runs := make([]*run, pods)
 		for i := range runs {
@@ -172,10 +188,21 @@ func TestF2LockThatTimesOutUnderTheHerdHoldsBehindTheGate(t *testing.T) {
 		return failed
 	}
 	if got := failures(n.bare()); got == 0 {
-		t.Fatal("the herd without us did no harm: the test proves nothing")
+		n.t.Fatal("the herd without us did no harm: the test proves nothing")
 	}
+	bare := len(n.started())
 	if got := failures(n.plugin()); got != 0 {
-		t.Errorf("%d of %d ADDs failed behind the gate", got, pods)
+		n.t.Errorf("%d of %d ADDs failed behind the gate", got, pods)
+	}
+	ran := n.started()[bare:]
+	if len(ran) != pods {
+		n.t.Errorf("%d originals ran for %d pods", len(ran), pods)
+	}
+	original := filepath.Join(n.original(), exe(n.name))
+	for _, r := range ran {
+		if r.Args[0] != n.plugin() || !strings.EqualFold(r.Program, original) {
+			n.t.Errorf("ran %s as %s, want %s as %s", r.Program, r.Args[0], original, n.plugin())
+		}
 	}
 }
 

@@ -76,6 +76,7 @@ func exe(name string) string {
 // node is a folder with a plugin that we stand in for.
 type node struct {
 	t      testing.TB
+	name   string // of the plugin
 	bin    string // plugin folder
 	dir    string // working directory of the runtime
 	socket string
@@ -86,9 +87,15 @@ type node struct {
 
 var nodeCount atomic.Int64
 
-// newNode installs the stand-in in front of the stub, with the settings given
-// and an address of its own where nobody listens yet.
+// newNode installs the stand-in in front of the stub, as azure-vnet, with the
+// settings given and an address of its own where nobody listens yet.
 func newNode(t testing.TB, s cni.Settings) *node {
+	t.Helper()
+	return newNodeWith(t, "azure-vnet", s)
+}
+
+// newNodeWith is newNode with a plugin of another name.
+func newNodeWith(t testing.TB, plugin string, s cni.Settings) *node {
 	t.Helper()
 	root, err := os.MkdirTemp("", "node") // short, for the socket's sake
 	if err != nil {
@@ -96,7 +103,7 @@ func newNode(t testing.TB, s cni.Settings) *node {
 	}
 	t.Cleanup(func() { removeAll(t, root) })
 	n := &node{
-		t: t, bin: filepath.Join(root, "bin"), dir: filepath.Join(root, "k"), record: filepath.Join(root, "record"),
+		t: t, name: plugin, bin: filepath.Join(root, "bin"), dir: filepath.Join(root, "k"), record: filepath.Join(root, "record"),
 		socket: filepath.Join(root, "run", "agent.sock"), stdin: conf(t, "overlay"),
 	}
 	if runtime.GOOS == "windows" {
@@ -108,7 +115,7 @@ func newNode(t testing.TB, s cni.Settings) *node {
 		}
 	}
 	n.put("evenkeel-cni", n.plugin())
-	n.put("stubplugin", filepath.Join(n.original(), exe("azure-vnet")))
+	n.put("stubplugin", filepath.Join(n.original(), exe(n.name)))
 	n.settings(s)
 	return n
 }
@@ -133,7 +140,7 @@ func conf(t testing.TB, name string) []byte {
 	return bytes.TrimSpace(b)
 }
 
-func (n *node) plugin() string   { return filepath.Join(n.bin, exe("azure-vnet")) }
+func (n *node) plugin() string   { return filepath.Join(n.bin, exe(n.name)) }
 func (n *node) original() string { return filepath.Join(n.bin, cni.OriginalDir) }
 
 func (n *node) put(program, path string) {
@@ -259,6 +266,7 @@ func (n *node) errorOf(r *run) cniError {
 type record struct {
 	Event, Command string
 	PID            int
+	Program        string
 	Args           []string
 	Dir            string
 	Env            []string

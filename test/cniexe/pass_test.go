@@ -49,7 +49,7 @@ func (n *node) bare() string {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		n.t.Fatal(err)
 	}
-	path := filepath.Join(dir, exe("azure-vnet"))
+	path := filepath.Join(dir, exe(n.name))
 	if _, err := os.Stat(path); err != nil {
 		n.put("stubplugin", path)
 	}

@@ -11,7 +11,8 @@
 //	STUB_TELEMETRY=FILE  leave a process behind until FILE is gone; it writes
 //	                   its number to FILE.pid
 //	STUB_ACT=…         crash, hang, twodocs, empty or error instead of ADD's
-//	                   or DEL's result
+//	                   or DEL's result; alone fails beside another that runs,
+//	                   as creating endpoints does
 //	STUB_EXIT=7        exit code
 //	STUB_CALL=FILE     run FILE with our arguments, as a plugin that delegates
 package main
@@ -20,6 +21,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -33,6 +35,7 @@ type Record struct {
 	Event   string // start, end
 	Command string
 	PID     int
+	Program string // the file that runs
 	Args    []string
 	Dir     string
 	Env     []string
@@ -95,6 +98,12 @@ func change(command string) int {
 	case "error":
 		fmt.Println(`{"code":100,"msg":"the network does not exist yet","details":"HNS"}`)
 		return 1
+	case "alone":
+		unlock, err := lockStore(0)
+		if err != nil {
+			return fail(errors.New("the object already exists (0x1392)"))
+		}
+		defer unlock()
 	}
 	if limit := os.Getenv("STUB_LOCK"); limit != "" {
 		unlock, err := lockStore(duration(limit))
@@ -180,9 +189,10 @@ func record(event, command string, stdin []byte) {
 		return
 	}
 	dir, _ := os.Getwd()
+	program, _ := os.Executable()
 	sum := sha256.Sum256(stdin)
 	line, err := json.Marshal(Record{
-		Event: event, Command: command, PID: os.Getpid(), Args: os.Args, Dir: dir, Env: os.Environ(),
+		Event: event, Command: command, PID: os.Getpid(), Program: program, Args: os.Args, Dir: dir, Env: os.Environ(),
 		Stdin: hex.EncodeToString(sum[:]), Length: len(stdin), At: time.Now(),
 	})
 	if err != nil {
