@@ -86,13 +86,9 @@ func (d *deschedule) usage(ctx context.Context, resources *cluster.Resources, no
 	if err != nil {
 		return cluster.Usage{}, err
 	}
-	measure, err := usageOf(d.client, program.Policy)
-	if err != nil || measure == nil {
-		return cluster.Usage{}, err
+	measure := usageOf(d.client, program.Policy)
+	if measure == nil {
+		return cluster.Usage{}, nil
 	}
-	usage, err := measure(ctx, resources, nodes)
-	for _, p := range usage.Problems {
-		d.log.Warn("usage", "problem", p)
-	}
-	return usage, err
+	return measure(ctx, resources, nodes)
 }

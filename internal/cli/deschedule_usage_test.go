@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -78,5 +79,114 @@ func TestMissingMetricsServerEvictsNothingAndSaysSo(t *testing.T) {
 	code, _, log := deschedule(t, s, policy)
 	if got := evictions(s); code != 0 || len(got) != 0 || !strings.Contains(log, "metrics-server") {
 		t.Errorf("exit code %d, evicted %q:\n%s", code, got, log)
+	}
+}
+
+// twoQueries has a profile for each of two queries, and one that needs none.
+const twoQueries = `apiVersion: descheduler/v1alpha2
+kind: DeschedulerPolicy
+metricsProviders: [{source: Prometheus, prometheus: {url: %q}}]
+profiles:
+- name: by-cpu
+  pluginConfig:
+  - name: LowNodeUtilization
+    args: &args
+      thresholds: {MetricResource: 30}
+      targetThresholds: {MetricResource: 50}
+      metricsUtilization: {source: Prometheus, prometheus: {query: cpu}}
+  plugins: &plugins {balance: {enabled: [LowNodeUtilization]}}
+- name: by-disk
+  pluginConfig:
+  - name: LowNodeUtilization
+    args: {<<: *args, metricsUtilization: {source: Prometheus, prometheus: {query: disk}}}
+  plugins: *plugins
+- name: even
+  pluginConfig: [{name: RemoveDuplicates}]
+  plugins: {balance: {enabled: [RemoveDuplicates]}}
+`
+
+// ended is what a plan says of each strategy.
+type ended struct {
+	Summary struct {
+		ByStrategy []struct {
+			Profile, Strategy, Error string
+			Moves                    int
+		}
+	}
+}
+
+// TestAQueryThatFailsStopsNothingElse has two Prometheus queries of which one fails, or both for want of a provider.
+func TestAQueryThatFailsStopsNothingElse(t *testing.T) {
+	const hot = `{"status":"success","data":{"resultType":"vector","result":[
+		{"metric":{"instance":"one"},"value":[1,"0.9"]},{"metric":{"instance":"two"},"value":[1,"0.1"]}]}}`
+	prometheus := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.FormValue("query") != "cpu" {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+		fmt.Fprint(w, hot)
+	}))
+	defer prometheus.Close()
+	both := fmt.Sprintf(twoQueries, prometheus.URL)
+	noProvider := strings.Replace(both, "metricsProviders:", "#", 1)
+	const nobody = "metricsProviders of the policy names no Prometheus that could be asked"
+	const byCPU, byDisk = `the Prometheus query "cpu": `, `the Prometheus query "disk": `
+	for _, c := range []struct {
+		name, policy string
+		errors       []string // of each profile's strategy
+		failed       string
+	}{
+		{"one fails", both, []string{"", byDisk + "Prometheus " + prometheus.URL + ": HTTP status 500", ""}, "strategiesFailed=1"},
+		{"no provider", noProvider, []string{byCPU + nobody, byDisk + nobody, ""}, "strategiesFailed=2"},
+	} {
+		for _, args := range [][]string{{"-o=json"}, {"-o=json", "--compat=descheduler"}} {
+			t.Run(c.name+strings.Join(args[1:], ""), func(t *testing.T) {
+				s := stub.New(roomy())
+				code, out, log := deschedule(t, s, c.policy, args...)
+				var got ended
+				if err := json.Unmarshal([]byte(out), &got); err != nil || len(got.Summary.ByStrategy) != len(c.errors) {
+					t.Fatalf("exit code %d, %v, plan %s\n%s", code, err, out, log)
+				}
+				for i, s := range got.Summary.ByStrategy {
+					if s.Error != c.errors[i] {
+						t.Errorf("%s/%s ended with %q, want %q", s.Profile, s.Strategy, s.Error, c.errors[i])
+					}
+					if s.Error != "" && !strings.Contains(log, fmt.Sprintf("profile=%s strategy=%s", s.Profile, s.Strategy)) {
+						t.Errorf("the log does not name %s/%s:\n%s", s.Profile, s.Strategy, log)
+					}
+				}
+				if len(evictions(s)) == 0 || !strings.Contains(log, c.failed) {
+					t.Errorf("evicted %q, want some, and %s in\n%s", evictions(s), c.failed, log)
+				}
+			})
+		}
+	}
+}
+
+// TestASnapshotAnswersTheQueriesItHolds plans from a snapshot that was taken with one query, by a policy with two.
+func TestASnapshotAnswersTheQueriesItHolds(t *testing.T) {
+	snapshot := file(t, "snapshot.yaml", `
+kind: Snapshot
+apiVersion: evenkeel.dev/v1alpha1
+takenAt: "2026-11-30T12:00:00Z"
+queries: [{query: cpu, nodes: {one: 0.9, two: 0.1}}]
+`)
+	cluster := file(t, "cluster.yaml", `
+apiVersion: v1
+kind: List
+items:
+- {apiVersion: v1, kind: Node, metadata: {name: one}, status: {allocatable: {cpu: 4, pods: 110}, conditions: [{type: Ready, status: "True"}]}}
+- {apiVersion: v1, kind: Node, metadata: {name: two}, status: {allocatable: {cpu: 4, pods: 110}, conditions: [{type: Ready, status: "True"}]}}
+- {apiVersion: v1, kind: Pod, metadata: {name: p, uid: p, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: r, uid: r, controller: true}]},
+   spec: {nodeName: one, containers: [{image: i}]}, status: {phase: Running}}
+`)
+	policy := file(t, "policy.yaml", fmt.Sprintf(twoQueries, "http://127.0.0.1:1"))
+	code, out, errs := run(t, "plan", "--snapshot", snapshot, "--snapshot", cluster, "--policy-config-file", policy, "-o", "json")
+	var got ended
+	if err := json.Unmarshal([]byte(out), &got); err != nil {
+		t.Fatalf("exit code %d: %s%s", code, out, errs)
+	}
+	const none = `there is no answer to the Prometheus query "disk", only to "cpu"`
+	if by := got.Summary.ByStrategy; by[0].Moves != 1 || by[0].Error != "" || by[1].Moves != 0 || by[1].Error != none {
+		t.Errorf("got %+v, want one move by cpu, and %q", by, none)
 	}
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"slices"
 	"time"
@@ -21,24 +20,20 @@ func readLiveCluster(ctx context.Context, streams Streams, kubeconfig string, p 
 		return nil, err
 	}
 	log := slog.New(slog.NewTextHandler(streams.Err, nil))
-	usage, err := usageOf(client, p)
-	if err != nil {
-		return nil, err
-	}
 	if now.IsZero() {
 		now = time.Now()
 	}
-	lister := &kube.Lister{Client: client, Log: log, Beside: kube.Beside{Usage: usage}}
+	lister := &kube.Lister{Client: client, Log: log, Beside: kube.Beside{Usage: usageOf(client, p)}}
 	return lister.Snapshot(ctx, now)
 }
 
 func userAgent() string { return "evenkeel/" + version.String() }
 
 // usageOf returns what measures for the policy; nil when it needs no measurements.
-func usageOf(client *kube.Client, p *policy.Policy) (kube.UsageFunc, error) {
+func usageOf(client *kube.Client, p *policy.Policy) kube.UsageFunc {
 	var functions []kube.UsageFunc
 	kubernetes := p.KubernetesMetrics
-	queries := map[string]bool{}
+	var queries []string
 	for i := range p.Profiles {
 		for _, use := range slices.Concat(p.Profiles[i].Deschedule, p.Profiles[i].Balance) {
 			args, ok := use.Args.(*strategy.LowNodeUtilizationArgs)
@@ -49,38 +44,41 @@ func usageOf(client *kube.Client, p *policy.Policy) (kube.UsageFunc, error) {
 			case strategy.KubernetesMetrics:
 				kubernetes = true
 			case strategy.PrometheusMetrics:
-				queries[args.MetricsUtilization.Prometheus.Query] = true
+				queries = append(queries, args.Query())
 			}
 		}
 	}
 	if kubernetes {
 		functions = append(functions, kube.KubernetesMetrics(client))
 	}
-	prometheus, err := prometheusUsage(client, p.Prometheus, queries)
-	if err != nil {
-		return nil, err
+	if len(queries) > 0 {
+		slices.Sort(queries)
+		functions = append(functions, prometheusUsage(client, p.Prometheus, slices.Compact(queries)))
 	}
-	if functions = append(functions, prometheus...); len(functions) == 0 {
-		return nil, nil
+	if len(functions) == 0 {
+		return nil
 	}
-	return kube.Together(functions...), nil
+	return kube.Together(functions...)
 }
 
-func prometheusUsage(client *kube.Client, p *policy.Prometheus, queries map[string]bool) ([]kube.UsageFunc, error) {
-	switch {
-	case len(queries) == 0:
-		return nil, nil
-	case p == nil:
-		return nil, errors.New("the policy has a LowNodeUtilization with source Prometheus and no metricsProviders entry that says where that is")
-	case len(queries) > 1:
-		return nil, errors.New("the policy has several Prometheus queries; one measures all nodes of a cycle")
+func prometheusUsage(client *kube.Client, p *policy.Prometheus, queries []string) kube.UsageFunc {
+	if p == nil {
+		return nobodyToAsk(queries)
 	}
-	source := &kube.Prometheus{URL: p.URL, Token: kube.ServiceAccountToken}
-	for q := range queries {
-		source.Query = q
-	}
+	source := &kube.Prometheus{URL: p.URL, Queries: queries, Token: kube.ServiceAccountToken}
 	if p.AuthToken != nil {
 		source.Token = kube.SecretToken(client, p.AuthToken.SecretReference.Namespace, p.AuthToken.SecretReference.Name)
 	}
-	return []kube.UsageFunc{source.Usage}, nil
+	return source.Usage
+}
+
+// nobodyToAsk fails each query, and so the strategies that need its answer, and nothing else.
+func nobodyToAsk(queries []string) kube.UsageFunc {
+	return func(context.Context, *cluster.Resources, []*cluster.NodeInfo) (cluster.Usage, error) {
+		usage := cluster.Usage{Queries: map[string]cluster.Answer{}}
+		for _, q := range queries {
+			usage.Queries[q] = cluster.Answer{Failed: "metricsProviders of the policy names no Prometheus that could be asked"}
+		}
+		return usage, nil
+	}
 }

@@ -11,12 +11,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"evenkeel.dev/evenkeel/internal/cli"
+	"evenkeel.dev/evenkeel/internal/cluster"
 	"evenkeel.dev/evenkeel/internal/kube/stub"
 	"evenkeel.dev/evenkeel/internal/snapfile"
 )
@@ -261,7 +263,8 @@ profiles:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Usage.Query["one"] != 0.9 || s.Usage.Query["two"] != 0.1 || len(s.Usage.Problems) > 0 {
+	want := map[string]cluster.Answer{"load": {Nodes: map[string]float64{"one": 0.9, "two": 0.1}}}
+	if d := cmp.Diff(want, s.Usage.Queries); d != "" || len(s.Usage.Problems) > 0 {
 		t.Errorf("usage %+v", s.Usage)
 	}
 }

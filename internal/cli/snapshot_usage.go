@@ -17,9 +17,9 @@ func measureFor(ctx context.Context, streams Streams, client *kube.Client, polic
 	if err != nil {
 		return err
 	}
-	measure, err := usageOf(client, p)
-	if err != nil || measure == nil {
-		return err
+	measure := usageOf(client, p)
+	if measure == nil {
+		return nil
 	}
 	list, err := client.Read.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -34,6 +34,6 @@ func measureFor(ctx context.Context, streams Streams, client *kube.Client, polic
 	if err != nil {
 		return fmt.Errorf("measure usage: %w", err)
 	}
-	h.QueryUsage, h.UsageProblems = usage.Query, usage.Problems
+	h.Queries, h.UsageProblems = snapfile.QueriesOf(usage.Queries), usage.Problems
 	return nil
 }

@@ -74,10 +74,29 @@ type Usage struct {
 	// Nodes and Pods hold measurements of the Kubernetes metrics API: by node name and by "namespace/name".
 	Nodes map[string]Amounts
 	Pods  map[string]Amounts
-	// Query holds one value for each node, in [0, 1], of a Prometheus query.
-	Query map[string]float64
+	// Queries hold the answers to Prometheus queries, by the query's text.
+	Queries map[string]Answer
 	// Problems say what could not be measured: source or node, and why.
 	Problems []string
+}
+
+// AnyQuery is the text of a query that nobody told: its answer is the answer to every query.
+const AnyQuery = ""
+
+// Answer is the answer to a Prometheus query.
+type Answer struct {
+	// Nodes holds one value in [0, 1] for each node that was measured.
+	Nodes map[string]float64
+	// Failed says why there is no answer; empty when there is one.
+	Failed string
+}
+
+// Answer returns the answer to a Prometheus query; ok is false when that query was not asked.
+func (u *Usage) Answer(query string) (a Answer, ok bool) {
+	if a, ok = u.Queries[query]; !ok {
+		a, ok = u.Queries[AnyQuery]
+	}
+	return a, ok
 }
 
 // Budget converts an API object. A selector that can't be parsed selects nothing.

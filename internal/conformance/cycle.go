@@ -166,10 +166,10 @@ func (c *cycleCase) addQuery(parts *cluster.Parts) error {
 		if err != nil {
 			return err
 		}
-		if parts.Usage.Query == nil {
-			parts.Usage.Query = map[string]float64{}
+		if parts.Usage.Queries == nil {
+			parts.Usage.Queries = map[string]cluster.Answer{cluster.AnyQuery: {Nodes: map[string]float64{}}}
 		}
-		parts.Usage.Query[sample.Metric["instance"]] = value
+		parts.Usage.Queries[cluster.AnyQuery].Nodes[sample.Metric["instance"]] = value
 	}
 	return nil
 }

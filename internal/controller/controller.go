@@ -191,14 +191,19 @@ func (c *Controller) log(p *plan.Plan, outcomes []plan.Outcome) {
 	for _, n := range p.Summary.Notes {
 		c.Log.Warn("about the cluster", "note", n)
 	}
+	failed := 0
 	for _, s := range p.Summary.ByStrategy {
 		if s.Error != "" {
+			failed++
 			c.Log.Error("a strategy could not run", "profile", s.Profile, "strategy", s.Strategy, "err", s.Error)
 		}
 	}
 	attrs := []any{
 		"nodes", p.Summary.Nodes, "eligibleNodes", p.Summary.EligibleNodes, "pods", p.Summary.Pods,
 		"moves", p.Summary.Moves, "refusals", p.Summary.Refusals,
+	}
+	if failed > 0 {
+		attrs = append(attrs, "strategiesFailed", failed)
 	}
 	if p.Summary.Skipped != "" {
 		attrs = append(attrs, "skipped", p.Summary.Skipped)

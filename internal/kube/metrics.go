@@ -103,8 +103,8 @@ func Together(functions ...UsageFunc) UsageFunc {
 			if u.Pods != nil {
 				all.Pods = u.Pods
 			}
-			if u.Query != nil {
-				all.Query = u.Query
+			if u.Queries != nil {
+				all.Queries = u.Queries
 			}
 			all.Problems = append(all.Problems, u.Problems...)
 		}

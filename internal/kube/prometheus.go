@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -12,8 +13,10 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -54,38 +57,68 @@ func SecretToken(client *Client, namespace, name string) Token {
 }
 
 // ServiceAccountToken reads the token of the pod's service account; outside a cluster there is none.
-func ServiceAccountToken(context.Context) (string, error) {
-	data, err := os.ReadFile(tokenFile)
-	if errors.Is(err, os.ErrNotExist) {
-		return "", nil
+func ServiceAccountToken(ctx context.Context) (string, error) { return FileToken(tokenFile)(ctx) }
+
+// FileToken reads the token from a file, which may be a link that is switched to a new one, as the kubelet does. No file: no token.
+func FileToken(path string) Token {
+	return func(context.Context) (string, error) {
+		data, err := os.ReadFile(path)
+		if errors.Is(err, os.ErrNotExist) {
+			return "", nil
+		}
+		return strings.TrimSpace(string(data)), err
 	}
-	return strings.TrimSpace(string(data)), err
 }
 
-// Prometheus asks a Prometheus server one instant query. The answer is a vector with a value between 0 and 1 for each node, whose name is
-// in the label "instance". Like [KubernetesMetrics] it reports what goes wrong as a problem of the usage.
+// Prometheus asks a Prometheus server instant queries. The answer to each is a vector with a value between 0 and 1 for each node, whose name
+// is in the label "instance". A query that fails says so in its own answer; nodes without a value are problems of the usage, as with
+// [KubernetesMetrics].
 type Prometheus struct {
-	URL   string
-	Query string
-	Token Token // nil: none
-	// Client, when set, makes the requests; otherwise one that trusts the system's and the cluster's authorities.
-	Client *http.Client
+	URL     string
+	Queries []string
+	Token   Token // nil: none
+	// CAFiles hold authorities to trust beside the system's; nil: those of the cluster, as its pods see them. A file that is not
+	// there is left out.
+	CAFiles []string
+	// Timeout is for each query; 0: a minute.
+	Timeout time.Duration
 }
 
 // Usage implements [UsageFunc].
 func (p *Prometheus) Usage(ctx context.Context, _ *cluster.Resources, nodes []*cluster.NodeInfo) (cluster.Usage, error) {
-	ctx, cancel := context.WithTimeout(ctx, usageTimeout)
-	defer cancel()
-	samples, err := p.ask(ctx)
-	if err != nil {
-		return cluster.Usage{Problems: []string{fmt.Sprintf("Prometheus %s: %v", redacted(p.URL), err)}}, nil
+	answers := make([]cluster.Answer, len(p.Queries))
+	problems := make([][]string, len(p.Queries))
+	var asking sync.WaitGroup
+	for i, query := range p.Queries {
+		asking.Go(func() { answers[i], problems[i] = p.answer(ctx, query, nodes) })
 	}
-	query, problems := byNode(samples, nodes)
-	problems = append(problems, unmeasured("Prometheus", nodes, func(name string) bool {
-		_, ok := query[name]
+	asking.Wait()
+	usage := cluster.Usage{Queries: make(map[string]cluster.Answer, len(p.Queries)), Problems: slices.Concat(problems...)}
+	for i, query := range p.Queries {
+		usage.Queries[query] = answers[i]
+	}
+	return usage, nil
+}
+
+// answer asks one query.
+func (p *Prometheus) answer(ctx context.Context, query string, nodes []*cluster.NodeInfo) (cluster.Answer, []string) {
+	timeout := cmp.Or(p.Timeout, usageTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no answer within %s", timeout))
+	defer cancel()
+	samples, err := p.ask(ctx, query)
+	if err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return cluster.Answer{Failed: fmt.Sprintf("Prometheus %s: %v", redacted(p.URL), err)}, nil
+	}
+	source := fmt.Sprintf("Prometheus query %q", query)
+	values, problems := byNode(source, samples, nodes)
+	problems = append(problems, unmeasured(source, nodes, func(name string) bool {
+		_, ok := values[name]
 		return ok
 	})...)
-	return cluster.Usage{Query: query, Problems: problems}, nil
+	return cluster.Answer{Nodes: values}, problems
 }
 
 // sample is one element of a vector.
@@ -95,7 +128,7 @@ type sample struct {
 }
 
 // byNode picks a value for each node. A node with two values, and a value that is no share, count as not measured.
-func byNode(samples []sample, nodes []*cluster.NodeInfo) (map[string]float64, []string) {
+func byNode(source string, samples []sample, nodes []*cluster.NodeInfo) (map[string]float64, []string) {
 	known := make(map[string]bool, len(nodes))
 	for _, n := range nodes {
 		known[n.Name] = true
@@ -110,13 +143,13 @@ func byNode(samples []sample, nodes []*cluster.NodeInfo) (map[string]float64, []
 			continue
 		}
 		if _, twice := values[name]; twice {
-			problems = append(problems, fmt.Sprintf("Prometheus: the query gives several values for node %s; aggregate it by the label instance", name))
+			problems = append(problems, fmt.Sprintf("%s: it gives several values for node %s; aggregate it by the label instance", source, name))
 			bad[name] = true
 			continue
 		}
 		v, err := s.value()
 		if err != nil {
-			problems = append(problems, fmt.Sprintf("Prometheus: node %s: %v", name, err))
+			problems = append(problems, fmt.Sprintf("%s: node %s: %v", source, name, err))
 			bad[name] = true
 		}
 		values[name] = v
@@ -125,7 +158,7 @@ func byNode(samples []sample, nodes []*cluster.NodeInfo) (map[string]float64, []
 		delete(values, name)
 	}
 	if foreign > 0 {
-		problems = append(problems, fmt.Sprintf("Prometheus: the label instance of %d values is not the name of a node", foreign))
+		problems = append(problems, fmt.Sprintf("%s: the label instance of %d values is not the name of a node", source, foreign))
 	}
 	return values, problems
 }
@@ -142,13 +175,13 @@ func (s *sample) value() (float64, error) {
 	return v, nil
 }
 
-func (p *Prometheus) ask(ctx context.Context) ([]sample, error) {
+func (p *Prometheus) ask(ctx context.Context, query string) ([]sample, error) {
 	endpoint, err := url.Parse(p.URL)
 	if err != nil {
 		return nil, err
 	}
 	endpoint = endpoint.JoinPath("api", "v1", "query")
-	form := url.Values{"query": {p.Query}, "timeout": {usageTimeout.String()}}
+	form := url.Values{"query": {query}, "timeout": {cmp.Or(p.Timeout, usageTimeout).String()}}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint.String(), strings.NewReader(form.Encode()))
 	if err != nil {
 		return nil, err
@@ -157,13 +190,15 @@ func (p *Prometheus) ask(ctx context.Context) ([]sample, error) {
 	if err := p.authorize(ctx, request); err != nil {
 		return nil, err
 	}
-	client := p.Client
-	if client == nil {
-		if client, err = trusting(caFiles()); err != nil {
-			return nil, err
-		}
-		defer client.CloseIdleConnections()
+	authorities := p.CAFiles
+	if authorities == nil {
+		authorities = caFiles()
 	}
+	client, err := trusting(authorities)
+	if err != nil {
+		return nil, err
+	}
+	defer client.CloseIdleConnections()
 	answer, err := client.Do(request)
 	if err != nil {
 		return nil, withoutURL(err)

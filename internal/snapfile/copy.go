@@ -25,7 +25,7 @@ func Copy(paths []string, f *OutFile, now time.Time, o TakeOptions) ([]Taken, er
 	header.TakenAt = s.TakenAt
 	if from := report.Header; from != nil {
 		header.Redacted = header.Redacted || from.Redacted
-		header.Missing, header.QueryUsage, header.UsageProblems = from.Missing, from.QueryUsage, from.UsageProblems
+		header.Missing, header.Queries, header.UsageProblems = from.Missing, from.Queries, from.UsageProblems
 	}
 	taken := map[string]*Taken{}
 	for _, r := range resources {

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	sjson "sigs.k8s.io/json"
+
+	"evenkeel.dev/evenkeel/internal/cluster"
 )
 
 // The type of a [Header].
@@ -31,8 +33,8 @@ type Header struct {
 	Kinds []string `json:"kinds,omitempty"`
 	// Missing could not be listed.
 	Missing []Missing `json:"missing,omitempty"`
-	// QueryUsage is the value of a Prometheus query for each node, in [0, 1].
-	QueryUsage map[string]float64 `json:"queryUsage,omitempty"`
+	// Queries are the Prometheus queries that were asked, each with its answer.
+	Queries []Query `json:"queries,omitempty"`
 	// UsageProblems say what could not be measured, and why.
 	UsageProblems []string `json:"usageProblems,omitempty"`
 }
@@ -41,6 +43,24 @@ type Header struct {
 type Missing struct {
 	Kind   string `json:"kind"`
 	Reason string `json:"reason"`
+}
+
+// Query is a Prometheus query and its answer.
+type Query struct {
+	Query string `json:"query"`
+	// Nodes holds a value in [0, 1] for each node that was measured.
+	Nodes map[string]float64 `json:"nodes,omitempty"`
+	// Failed says why there is no answer.
+	Failed string `json:"failed,omitempty"`
+}
+
+// QueriesOf lists answers, ordered by query.
+func QueriesOf(answers map[string]cluster.Answer) []Query {
+	var list []Query
+	for _, text := range slices.Sorted(maps.Keys(answers)) {
+		list = append(list, Query{Query: text, Nodes: answers[text].Nodes, Failed: answers[text].Failed})
+	}
+	return list
 }
 
 func headerType() typeName { return typeName{HeaderAPIVersion, HeaderKind} }
@@ -60,10 +80,8 @@ func (b *builder) readHeader(raw []byte, at place) error {
 	if h.TakenAt.IsZero() {
 		return fail(&fieldError{path: "takenAt", err: errors.New("missing; expected a time such as 2026-11-30T00:00:00Z")})
 	}
-	for _, name := range slices.Sorted(maps.Keys(h.QueryUsage)) {
-		if v := h.QueryUsage[name]; !(v >= 0 && v <= 1) {
-			return fail(&fieldError{path: "queryUsage" + key(name), value: fmt.Sprint(v), err: errors.New("expected a number from 0 to 1")})
-		}
+	if problem := b.readQueries(h.Queries); problem != nil {
+		return fail(problem)
 	}
 	b.header, b.headerAt = h, at
 	for _, kind := range h.Kinds {
@@ -76,6 +94,29 @@ func (b *builder) readHeader(raw []byte, at place) error {
 		}
 		b.note("%s was not listed when the snapshot was taken: %s", m.Kind, m.Reason)
 	}
-	b.parts.Usage.Query, b.parts.Usage.Problems = h.QueryUsage, h.UsageProblems
+	b.parts.Usage.Problems = h.UsageProblems
+	return nil
+}
+
+func (b *builder) readQueries(queries []Query) *fieldError {
+	for i, q := range queries {
+		at := "queries" + index(i)
+		_, twice := b.parts.Usage.Queries[q.Query]
+		switch {
+		case q.Query == "":
+			return &fieldError{path: at + ".query", err: errors.New("missing; expected the text of a Prometheus query")}
+		case twice:
+			return &fieldError{path: at + ".query", value: fmt.Sprintf("%q", q.Query), err: errors.New("is there twice")}
+		}
+		for _, name := range slices.Sorted(maps.Keys(q.Nodes)) {
+			if v := q.Nodes[name]; !(v >= 0 && v <= 1) {
+				return &fieldError{path: at + ".nodes" + key(name), value: fmt.Sprint(v), err: errors.New("expected a number from 0 to 1")}
+			}
+		}
+		if b.parts.Usage.Queries == nil {
+			b.parts.Usage.Queries = map[string]cluster.Answer{}
+		}
+		b.parts.Usage.Queries[q.Query] = cluster.Answer{Nodes: q.Nodes, Failed: q.Failed}
+	}
 	return nil
 }

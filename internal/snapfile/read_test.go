@@ -148,8 +148,8 @@ func describe(s *cluster.Snapshot, r *snapfile.Report) string {
 	for _, name := range slices.Sorted(maps.Keys(s.Usage.Pods)) {
 		p("usage pod %s %v", name, s.Usage.Pods[name])
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.Usage.Query)) {
-		p("usage query %s %v", name, s.Usage.Query[name])
+	for _, q := range snapfile.QueriesOf(s.Usage.Queries) {
+		p("usage query %q %v %s", q.Query, q.Nodes, q.Failed)
 	}
 	p("others: %d namespaces, %d priority classes, %d claims, %d volumes, %d storage classes, %d workloads; looked at %+v",
 		len(s.Namespaces), len(s.PriorityClasses), len(s.Claims), len(s.Volumes), len(s.StorageClasses), len(s.Workloads), s.Has)

@@ -60,7 +60,7 @@ func (s *highNodeUtilization) Run(c *Cycle) error {
 	for i := range rs {
 		rs[i].high = 100
 	}
-	meter := newMeter("", c.View, rs)
+	meter := requests{c.View, rs}
 	nodes, _, _ := measureNodes(c.Nodes, meter, rs)
 	rs.setCeilings(nodes)
 	var low, others []*nodeUsage

@@ -80,6 +80,14 @@ func (a *LowNodeUtilizationArgs) UsageSource() MetricsSource {
 	}
 }
 
+// Query is the Prometheus query that LowNodeUtilization takes usage from; empty when it takes it from elsewhere.
+func (a *LowNodeUtilizationArgs) Query() string {
+	if a.UsageSource() != PrometheusMetrics || a.MetricsUtilization.Prometheus == nil {
+		return ""
+	}
+	return a.MetricsUtilization.Prometheus.Query
+}
+
 // SetDefaults implements Args; nothing has a default.
 func (*LowNodeUtilizationArgs) SetDefaults() {}
 
@@ -175,7 +183,10 @@ func excludedNamespaces(n *Namespaces) map[string]bool {
 func (s *lowNodeUtilization) Run(c *Cycle) error {
 	source := s.args.UsageSource()
 	rs := newUsedResources(c.View.Resources, s.args.Thresholds, s.args.TargetThresholds, source == PrometheusMetrics)
-	meter := newMeter(source, c.View, rs)
+	meter, err := newMeter(s.args, c.View, rs)
+	if err != nil {
+		return err
+	}
 	nodes, missing, errs := measureNodes(c.Nodes, meter, rs)
 	if len(errs) > 0 && (c.Compat || len(nodes) == 0) {
 		return fmt.Errorf("the usage of %d of %d nodes is not known: %w", len(missing), len(c.Nodes), errs[0])

@@ -3,6 +3,7 @@ package strategy
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"evenkeel.dev/evenkeel/internal/cluster"
 )
@@ -29,15 +30,15 @@ const (
 	byQuery                     // what pods use is never known
 )
 
-// newMeter returns the meter for a source of usage.
-func newMeter(source MetricsSource, view *cluster.View, rs usedResources) meter {
-	switch source {
+// newMeter returns the meter for the source of usage that the arguments name. The error says why that has nothing to say.
+func newMeter(args *LowNodeUtilizationArgs, view *cluster.View, rs usedResources) (meter, error) {
+	switch args.UsageSource() {
 	case KubernetesMetrics:
-		return measures{view, rs}
+		return measures{view, rs}, nil
 	case PrometheusMetrics:
-		return queried{view}
+		return newQueried(&view.Usage, args.Query())
 	default:
-		return requests{view, rs}
+		return requests{view, rs}, nil
 	}
 }
 
@@ -142,12 +143,35 @@ func (m measures) pod(p *cluster.Pod, use []int64) bool {
 }
 
 // queried reads the values of a Prometheus query: one for each node, none for pods.
-type queried struct{ view *cluster.View }
+type queried struct{ answer cluster.Answer }
+
+func newQueried(usage *cluster.Usage, query string) (meter, error) {
+	answer, asked := usage.Answer(query)
+	switch {
+	case !asked:
+		return nil, fmt.Errorf("there is no answer to the Prometheus query %q, only to %s", query, quoted(sortedKeys(usage.Queries)))
+	case answer.Failed != "":
+		return nil, fmt.Errorf("the Prometheus query %q: %s", query, answer.Failed)
+	}
+	return queried{answer}, nil
+}
+
+// quoted lists texts in words.
+func quoted(texts []string) string {
+	if len(texts) == 0 {
+		return "none"
+	}
+	var list []string
+	for _, t := range texts {
+		list = append(list, fmt.Sprintf("%q", t))
+	}
+	return strings.Join(list, ", ")
+}
 
 func (queried) kind() meterKind { return byQuery }
 
 func (m queried) node(n *cluster.Node, use []int64) error {
-	v, ok := m.view.Usage.Query[n.Name]
+	v, ok := m.answer.Nodes[n.Name]
 	switch {
 	case !ok:
 		return fmt.Errorf("the query gave no value for the node")

@@ -110,10 +110,10 @@ func (b *Builder) line(words []string) error {
 		return b.usage(&b.parts.Usage.Pods, name, words)
 	case "query":
 		value, err := strconv.ParseFloat(words[0], 64)
-		if b.parts.Usage.Query == nil {
-			b.parts.Usage.Query = map[string]float64{}
+		if b.parts.Usage.Queries == nil {
+			b.parts.Usage.Queries = map[string]cluster.Answer{cluster.AnyQuery: {Nodes: map[string]float64{}}}
 		}
-		b.parts.Usage.Query[name] = value
+		b.parts.Usage.Queries[cluster.AnyQuery].Nodes[name] = value
 		return err
 	default:
 		return fmt.Errorf("unknown kind %q", kind)
