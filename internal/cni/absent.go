@@ -55,25 +55,34 @@ func (g *gate) alone(now time.Time) (pass, *refusal, bool) {
 			return pass{lock: lock}, nil, true
 		}
 	}
-	place, due := g.refuseAt(now)
-	a.due = due
-	if !now.Before(due) && g.queue.mayRefuse(now, turnGap(g.deadline.Sub(now), place.Rank)) {
-		place.Reason = reasonAwaited
-		if !awaited {
-			place.Reason = fmt.Sprintf("%s, %d at once at most", reasonNobody, g.queue.limit)
-		}
+	var place paceapi.Place
+	place, a.due = g.refuseAt(now)
+	if !now.Before(a.due) && g.queue.mayRefuse(now, turnGap(g.deadline.Sub(now), place.Rank)) {
+		place.Reason = g.reason(awaited)
 		return pass{}, &refusal{Place: place, byUs: true}, true
 	}
-	pause := pollPause(a.stand.ahead)
-	if awaited || !now.Before(due) {
-		pause = redialPause
-	}
-	pause = jitter(pause)
-	if now.Before(due) {
-		pause = min(pause, due.Sub(now))
-	}
-	time.Sleep(pause)
+	time.Sleep(min(a.pause(now, awaited), g.deadline.Sub(now)))
 	return pass{}, nil, false
+}
+
+func (g *gate) reason(awaited bool) string {
+	if awaited {
+		return reasonAwaited
+	}
+	return fmt.Sprintf("%s, %d at once at most", reasonNobody, g.queue.limit)
+}
+
+// pause is how long to sleep between two turns: not past the time to be refused,
+// and not for long once it has come.
+func (a *absence) pause(now time.Time, awaited bool) time.Duration {
+	switch left := a.due.Sub(now); {
+	case left <= 0:
+		return jitter(redialPause)
+	case awaited:
+		return min(left, jitter(redialPause))
+	default:
+		return min(left, jitter(pollPause(a.stand.ahead)))
+	}
 }
 
 // mayRefuse is when the refusals of this attempt may begin: for its last 70 %,
@@ -106,7 +115,7 @@ func (g *gate) refuseAt(now time.Time) (paceapi.Place, time.Time) {
 }
 
 // early is how long before its deadline the attempt with this rank, of so many,
-// is due to be refused: the farthest at the begin of the window that ends with
+// is due to be refused: the farthest at the beginning of the window that ends with
 // the deadline, the next limit pods, who may run any moment, near its end. Two of
 // them are refusalGap apart, or as much as the window has room for.
 func early(window time.Duration, rank, of, limit int) time.Duration {

@@ -20,17 +20,21 @@
 // An agent that cannot be reached is waited for, longer just after boot, and
 // dialled all the time. Then lock files take its place: at most Settings.Limit
 // originals run at once, in the order of the pods' first attempts. The system
-// releases a lock when its holder dies. An attempt still queued at its deadline
-// ends in error 11, and a pod that has waited for Settings.MaxWait may use one
-// lock more. So without an agent the node still starts pods, at a pace it can
-// take, and nothing that can happen to our files stops it: where they cannot be
-// written, the original's own file is the one lock, and where even that cannot
-// be locked, there is no limit.
+// releases a lock when its holder dies. Attempts that will not get their turn end
+// in error 11 one after the other, the farthest first, over the last 70 % of
+// their time or what is left of it when the agent is lost; a file that all of
+// them touch keeps them at least 200 ms apart, while there is time for that. A
+// pod that has waited for Settings.MaxWait may use one lock more, and pods of
+// Settings.ExcludeNamespaces need none. So without an agent the node still
+// starts pods, at a pace it can take, and nothing that can happen to our files
+// stops it: where they cannot be written, the original's own file is the one
+// lock, and where even that cannot be locked, there is no limit.
 //
 // # Files
 //
 //	OriginalDir/NAME             the original
 //	OriginalDir/gate/settings    what the agent wants us to know (Settings)
 //	OriginalDir/gate/lock-N      who runs without an agent; lock-overdue likewise
+//	OriginalDir/gate/refused     when somebody was last refused without an agent
 //	OriginalDir/gate/first/…     one empty-handed pod each: since when it tries
 package cni
