@@ -10,7 +10,7 @@ import (
 
 // Why a pod without an agent is told to try again.
 const (
-	reasonAwaited = "no node agent, which is waited for"
+	reasonAwaited = "the agent is still waited for"
 	reasonNobody  = "no node agent, and the plugin runs for others"
 )
 
