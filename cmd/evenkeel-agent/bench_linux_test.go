@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -104,7 +105,8 @@ type process struct {
 	log    bytes.Buffer
 }
 
-func startProcess(tb testing.TB, config string) *process {
+// startProcess starts an agent on a folder of pods, or as args say.
+func startProcess(tb testing.TB, config string, args ...string) *process {
 	tb.Helper()
 	dir, err := os.MkdirTemp("", "ek")
 	if err != nil {
@@ -120,7 +122,10 @@ func startProcess(tb testing.TB, config string) *process {
 	if err := os.Mkdir(p.pods, 0o755); err != nil {
 		tb.Fatal(err)
 	}
-	p.cmd = exec.Command(program, "run", "--config", file, "--source", p.pods, "--socket", p.socket, "--listen", "none")
+	if len(args) == 0 {
+		args = []string{"--source", p.pods}
+	}
+	p.cmd = exec.Command(program, append([]string{"run", "--config", file, "--socket", p.socket, "--listen", "none"}, args...)...)
 	p.cmd.Stderr = &p.log
 	if err := p.cmd.Start(); err != nil {
 		tb.Fatal(err)
@@ -159,14 +164,26 @@ func (p *process) dial(tb testing.TB) net.Conn {
 	return conn
 }
 
+// memory is how many KiB are resident now.
 func (p *process) memory(tb testing.TB) int {
+	tb.Helper()
+	return p.status(tb, "VmRSS:")
+}
+
+// peak is how many KiB were resident at the worst moment.
+func (p *process) peak(tb testing.TB) int {
+	tb.Helper()
+	return p.status(tb, "VmHWM:")
+}
+
+func (p *process) status(tb testing.TB, key string) int {
 	tb.Helper()
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {
 		tb.Fatal(err)
 	}
 	for line := range strings.Lines(string(data)) {
-		if f := strings.Fields(line); f[0] == "VmRSS:" {
+		if f := strings.Fields(line); f[0] == key {
 			kb, err := strconv.Atoi(f[1])
 			if err != nil {
 				tb.Fatal(err)
@@ -174,6 +191,22 @@ func (p *process) memory(tb testing.TB) int {
 			return kb
 		}
 	}
-	tb.Fatal("no VmRSS")
+	tb.Fatalf("no %s", key)
 	return 0
+}
+
+// processorTime is what the process has used so far, in hundredths of a second.
+func (p *process) processorTime(tb testing.TB) int {
+	tb.Helper()
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	f := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
+	user, err1 := strconv.Atoi(f[11])
+	system, err2 := strconv.Atoi(f[12])
+	if err := errors.Join(err1, err2); err != nil {
+		tb.Fatal(err)
+	}
+	return user + system
 }
