@@ -102,38 +102,36 @@ func (a *Adopter) judge(now time.Time) judgement {
 	if err != nil {
 		return a.failed(Outcome{Result: Result{Action: Nothing}, Foreign: a.begun}, err)
 	}
-	plan, planErr := PlanInstall(a.Installer.Target, s)
-	foreign := s.Plugin.Present() && !s.Plugin.Ours
-	nothing := Outcome{Result: Result{Action: Nothing}}
+	plan, err := PlanInstall(a.Installer.Target, s)
+	if err == nil && plan.Action == Nothing && len(plan.Steps) == 0 {
+		a.begun, a.settle, a.failures = true, settle{}, 0
+		return judgement{outcome: Outcome{Result: Result{Action: Nothing}}, lasts: forever}
+	}
+	not := Outcome{Result: Result{Action: Nothing}, Foreign: s.Original.Present()}
 	switch {
-	case planErr == nil && plan.Action == Nothing && len(plan.Steps) == 0:
-		return a.inPlace(nothing)
 	case a.begun && !s.Original.Present() && !s.Plugin.Ours:
-		nothing.Uninstalled = true
-		nothing.Waiting = fmt.Sprintf("%s is gone: uninstalled; a restart of the agent installs again", s.Original.Path)
-		return judgement{outcome: nothing, lasts: forever}
+		not.Uninstalled = true
+		not.Waiting = fmt.Sprintf("%s is gone: uninstalled; a restart of the agent installs again", s.Original.Path)
+		return judgement{outcome: not, lasts: forever}
+	case err != nil && s.Journal == nil && (s.Plugin.Problem == "" || s.Plugin.Ours):
+		return a.failed(not, err)
 	}
-	nothing.Foreign = s.Original.Present()
-	if planErr != nil && s.Journal == nil && (!foreign || s.Plugin.Problem == "") {
-		return a.failed(nothing, planErr)
+	if j := a.unsettled(now, s); j.outcome.Waiting != "" {
+		j.outcome.Result, j.outcome.Foreign = not.Result, not.Foreign
+		return j
 	}
-	if foreign || s.Journal == nil && !s.Plugin.Present() {
-		if j := a.unsettled(now, s); j.outcome.Waiting != "" {
-			j.outcome.Result, j.outcome.Foreign = nothing.Result, nothing.Foreign
-			return j
-		}
-	}
-	return a.install(s, nothing)
+	return a.install(s, not)
 }
 
-func (a *Adopter) install(s State, nothing Outcome) judgement {
+// install installs over what was judged, or comes to the given outcome.
+func (a *Adopter) install(s State, not Outcome) judgement {
 	result, err := a.Installer.installJudged(&s)
 	switch {
 	case errors.Is(err, ErrChanged):
-		nothing.Waiting = fmt.Sprintf("%s: %v", s.Plugin.Path, err)
-		return judgement{outcome: nothing}
+		not.Waiting = fmt.Sprintf("%s: %v", s.Plugin.Path, err)
+		return judgement{outcome: not}
 	case err != nil:
-		return a.failed(nothing, err)
+		return a.failed(not, err)
 	}
 	a.begun, a.settle = true, settle{}
 	if result.Action == Nothing && result.Recovered == "" {
@@ -143,11 +141,6 @@ func (a *Adopter) install(s State, nothing Outcome) judgement {
 	return judgement{outcome: Outcome{Result: result}} // the next look confirms it
 }
 
-func (a *Adopter) inPlace(o Outcome) judgement {
-	a.begun, a.settle, a.failures = true, settle{}, 0
-	return judgement{outcome: o, lasts: forever}
-}
-
 // failed stands for longer the more often the same files have failed.
 func (a *Adopter) failed(o Outcome, err error) judgement {
 	pause := min(retryFirst<<min(a.failures, 10), retryMost)
@@ -155,9 +148,13 @@ func (a *Adopter) failed(o Outcome, err error) judgement {
 	return judgement{outcome: o, err: err, lasts: pause}
 }
 
-// unsettled says why the plugin in place is left alone for now, if it is.
+// unsettled says why the plugin in place is left alone for now, if it is. Our
+// own is not, nor the gap that an interrupted run left.
 func (a *Adopter) unsettled(now time.Time, s State) judgement {
 	p := s.Plugin
+	if p.Present() && p.Ours || !p.Present() && s.Journal != nil {
+		return judgement{}
+	}
 	if why := a.beingWritten(); p.Present() && why != "" {
 		a.settle = settle{}
 		return judgement{outcome: Outcome{Waiting: why}, writing: true}
