@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"evenkeel.dev/evenkeel/internal/strategy"
@@ -16,12 +15,7 @@ func lint(f *findings, d *draft) {
 	path := f.src.prefix
 	lintTemplates(f, path, f.src.value)
 	lintLimits(f, path, d.doc)
-	for i, m := range d.doc.MetricsProviders {
-		if m.Source != strategy.KubernetesMetrics && m.Source != strategy.PrometheusMetrics {
-			f.warn(path.Child("metricsProviders").Index(i).Child("source"), "%q is ignored: there are %s and %s",
-				m.Source, strategy.KubernetesMetrics, strategy.PrometheusMetrics)
-		}
-	}
+	lintProviders(f, path.Child("metricsProviders"), d.doc.MetricsProviders)
 	if len(d.doc.Profiles) == 0 {
 		f.warn(path.Child("profiles"), "there are no profiles, so nothing will ever be done")
 	}
@@ -141,39 +135,6 @@ func lintOpposites(f *findings, path *field.Path, doc *Document) {
 	}
 }
 
-func lintArgs(f *findings, c config, doc *Document) {
-	path := c.path.Child("args")
-	switch args := c.args.(type) {
-	case *EvictorArgs:
-		lintEvictor(f, path, args)
-	case *strategy.HighNodeUtilizationArgs:
-		lintThresholds(f, path.Child("thresholds"), args.Thresholds)
-	case *strategy.LowNodeUtilizationArgs:
-		lintThresholds(f, path.Child("thresholds"), args.Thresholds)
-		lintLowNodeUtilization(f, path, args, doc)
-	case *strategy.RemovePodsViolatingNodeAffinityArgs:
-		known := []string{strategy.NodeAffinityRequired, strategy.NodeAffinityPreferred}
-		for i, t := range args.NodeAffinityType {
-			if !slices.Contains(known, t) {
-				f.warn(path.Child("nodeAffinityType").Index(i), "%q does nothing: there are %s", t, strings.Join(known, " and "))
-			}
-		}
-	}
-}
-
-// lintThresholds warns of resources that no node can have: those without a slash are Kubernetes' own, and these are all there are.
-func lintThresholds(f *findings, path *field.Path, t strategy.Thresholds) {
-	for _, name := range slices.Sorted(maps.Keys(t)) {
-		switch name {
-		case corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourcePods, corev1.ResourceEphemeralStorage, strategy.MetricResource:
-			continue
-		}
-		if n := string(name); !strings.Contains(n, "/") && !strings.HasPrefix(n, corev1.ResourceHugePagesPrefix) && !strings.HasPrefix(n, corev1.ResourceAttachableVolumesPrefix) {
-			f.warn(path.Key(n), "there is no resource %q: cpu, memory, pods, ephemeral-storage, or an extended one such as example.com/gpu", n)
-		}
-	}
-}
-
 func lintEvictor(f *findings, path *field.Path, a *EvictorArgs) {
 	if a.MinReplicas == 1 {
 		f.warn(path.Child("minReplicas"), "1 has no effect, every owner has that many")
@@ -190,32 +151,5 @@ func lintEvictor(f *findings, path *field.Path, a *EvictorArgs) {
 	}
 	if a.NodeSelector != "" && !a.NodeFit {
 		f.warn(path.Child("nodeSelector"), "has no effect without nodeFit; nodeSelector at the top of the policy chooses the nodes to look at")
-	}
-}
-
-func lintLowNodeUtilization(f *findings, path *field.Path, a *strategy.LowNodeUtilizationArgs, doc *Document) {
-	if a.MetricsUtilization == nil {
-		return
-	}
-	source, at := a.UsageSource(), path.Child("metricsUtilization")
-	hasProvider := slices.ContainsFunc(doc.MetricsProviders, func(p MetricsProvider) bool { return p.Source == source })
-	switch source {
-	case "":
-		f.warn(at, "has no effect without a source")
-	case strategy.KubernetesMetrics:
-		if !hasProvider && (doc.MetricsCollector == nil || !doc.MetricsCollector.Enabled) {
-			f.warn(at, "nothing is measured unless metricsProviders at the top of the policy lists the source %s", source)
-		}
-		for name := range a.Thresholds {
-			if name != corev1.ResourceCPU && name != corev1.ResourceMemory {
-				f.warn(path.Child("thresholds").Key(string(name)), "%s measures cpu and memory only", source)
-			}
-		}
-	case strategy.PrometheusMetrics:
-		if !hasProvider {
-			f.warn(at, "nothing is measured unless metricsProviders at the top of the policy lists the source %s", source)
-		}
-	default:
-		f.warn(at.Child("source"), "%q does nothing: there are %s and %s", source, strategy.KubernetesMetrics, strategy.PrometheusMetrics)
 	}
 }

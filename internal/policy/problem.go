@@ -55,6 +55,18 @@ func (e *Error) Error() string {
 	return strings.Join(lines, "\n")
 }
 
+// under puts the problems below a field of the file, and in a line of it unless that is 0.
+func (e *Error) under(path *field.Path, line int) *Error {
+	for i := range e.Problems {
+		p := &e.Problems[i]
+		p.Path = path.String() + "." + p.Path
+		if line > 0 {
+			p.Line = line
+		}
+	}
+	return e
+}
+
 // Strict makes warnings errors: it returns err with the warnings of the same
 // file added to its problems, or nil if there is neither.
 func Strict(name string, warnings []Warning, err error) error {

@@ -46,7 +46,10 @@ type source struct {
 // findSource finds the policy in a file. The error is an *Error.
 func findSource(name string, data []byte) (*source, error) {
 	found, seen, err := findPolicies(data)
+	var known *Error
 	switch {
+	case errors.As(err, &known):
+		return nil, &Error{Name: name, Problems: known.Problems}
 	case err != nil:
 	case len(found) == 1:
 		found[0].name = name
@@ -166,6 +169,10 @@ func findInConfigMap(doc document, m map[string]any, path *field.Path) ([]*sourc
 			only = 0
 		}
 		inner, err := parseDocuments([]byte(text), line)
+		var known *Error
+		if errors.As(err, &known) {
+			return nil, known.under(at, only)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", at, err)
 		}

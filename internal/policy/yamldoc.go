@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -113,6 +114,9 @@ func parseDocument(text []byte, line int) (document, error) {
 	if err := spend(&budget, root.Content[0], map[*yaml.Node]bool{}); err != nil {
 		return document{}, shiftLines(err, line)
 	}
+	if problems := notFinite(root.Content[0], nil, line); len(problems) > 0 {
+		return document{}, &Error{Problems: problems}
+	}
 	asJSON, err := k8syaml.YAMLToJSON(text)
 	if err != nil {
 		return document{}, fmt.Errorf("has no JSON form, which a policy needs: %w", shiftLines(err, line))
@@ -144,6 +148,30 @@ func spend(budget *int, n *yaml.Node, open map[*yaml.Node]bool) error {
 		}
 	}
 	return nil
+}
+
+// notFinite finds the numbers below n that JSON, and so Kubernetes, has no form for. Line is the number of lines of the file before the document.
+func notFinite(n *yaml.Node, path *field.Path, line int) (problems []Problem) {
+	switch n.Kind {
+	case yaml.ScalarNode:
+		var v float64
+		if n.ShortTag() == "!!float" && n.Decode(&v) == nil && (math.IsNaN(v) || math.IsInf(v, 0)) {
+			p := Problem{Line: line + n.Line, Message: fmt.Sprintf("%s is no number here: expected a finite one", n.Value)}
+			if path != nil {
+				p.Path = path.String()
+			}
+			return []Problem{p}
+		}
+	case yaml.SequenceNode:
+		for i, c := range n.Content {
+			problems = append(problems, notFinite(c, path.Index(i), line)...)
+		}
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			problems = append(problems, notFinite(n.Content[i+1], path.Child(n.Content[i].Value), line)...)
+		}
+	}
+	return problems
 }
 
 // decodeAny keeps numbers as they are written.

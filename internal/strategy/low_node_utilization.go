@@ -48,7 +48,7 @@ type MetricsUtilization struct {
 	// MetricsServer is the old way to write Source KubernetesMetrics. The two
 	// exclude each other.
 	MetricsServer bool `json:"metricsServer,omitempty"`
-	// Source is KubernetesMetrics, Prometheus, or empty for none.
+	// Source is KubernetesMetrics or Prometheus. Required unless MetricsServer is set.
 	Source MetricsSource `json:"source,omitempty"`
 	// Prometheus is required for, and only allowed with, source Prometheus.
 	Prometheus *PrometheusUtilization `json:"prometheus,omitempty"`
@@ -132,6 +132,12 @@ func (a *LowNodeUtilizationArgs) validateMetrics(path *field.Path) field.ErrorLi
 	}
 	var errs field.ErrorList
 	at := path.Child("metricsUtilization")
+	switch {
+	case m.Source == "" && !m.MetricsServer:
+		errs = append(errs, field.Required(at.Child("source"), "set KubernetesMetrics or Prometheus, or leave out metricsUtilization to go by requests"))
+	case m.Source != "" && m.Source != KubernetesMetrics && m.Source != PrometheusMetrics:
+		errs = append(errs, field.NotSupported(at.Child("source"), m.Source, []MetricsSource{KubernetesMetrics, PrometheusMetrics}))
+	}
 	if m.Source == KubernetesMetrics && m.MetricsServer {
 		errs = append(errs, field.Forbidden(at.Child("metricsServer"), "cannot be combined with source KubernetesMetrics, which says the same"))
 	}
