@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -220,10 +221,9 @@ func TestFolderThatCannotBeUsedStillSpreadsRefusals(t *testing.T) {
 func TestAgentThatHangsBeforeTheDeadlineLeavesNoBatchOfRefusals(t *testing.T) {
 	onStage(t, Settings{Limit: 2}, func(s *stage) {
 		s.hold = 10 * time.Minute
-		asked := 0
+		var asked atomic.Int64
 		s.agent = func(p *paceserver.Peer) {
-			asked++
-			place := paceapi.Place{Rank: asked, Length: 60, Reason: "limit 2"}
+			place := paceapi.Place{Rank: int(asked.Add(1)), Length: 60, Reason: "limit 2"}
 			go func() {
 				for time.Since(s.began) < 46*time.Second {
 					p.Waiting(place)
