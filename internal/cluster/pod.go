@@ -21,6 +21,7 @@ type PodInfo struct {
 	Created     time.Time
 	Started     time.Time // status.startTime; zero when not set
 	Deleting    bool      // deletionTimestamp is set
+	Assumed     bool      // another controller has accepted its eviction, of which nothing is to be seen yet
 	Phase       corev1.PodPhase
 	Reason      string // status.reason
 	Ready       bool   // condition Ready is True

@@ -8,24 +8,23 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 )
 
-// ExactLabel returns a label and the only value of it that the selector lets pass, if the selector demands such. It is what
-// selectors and label sets are brought together by where matching each with each would take too long. For a selector
-// that selects nothing it is the empty key, which no label has.
-func ExactLabel(s labels.Selector) (key, value string, ok bool) {
-	requirements, selectable := s.Requirements()
-	if !selectable {
-		return "", "", true
-	}
+// Label is a label and its value.
+type Label struct{ Key, Value string }
+
+// ExactLabels lists the labels of which the selector lets only one value pass: what selectors and label sets are brought together by where
+// matching each with each would take too long. ok is false for a selector that selects nothing.
+func ExactLabels(s labels.Selector) (list []Label, ok bool) {
+	requirements, ok := s.Requirements()
 	for i := range requirements {
 		r := &requirements[i]
 		switch r.Operator() {
 		case selection.In, selection.Equals, selection.DoubleEquals:
 			if values := r.ValuesUnsorted(); len(values) == 1 {
-				return r.Key(), values[0], true
+				list = append(list, Label{r.Key(), values[0]})
 			}
 		}
 	}
-	return "", "", false
+	return list, ok
 }
 
 // SelectorKey is equal for selectors that say the same. (Their strings are not enough: both what selects everything and what
@@ -44,8 +43,11 @@ type Selecting[T any] struct {
 	n     int
 }
 
-// selectingKey is an exact label; without a key it stands for the selectors of the namespace that demand none.
-type selectingKey struct{ namespace, key, value string }
+// selectingKey is an exact label; the empty one stands for the selectors of the namespace that demand none.
+type selectingKey struct {
+	namespace string
+	label     Label
+}
 
 type selecting[T any] struct {
 	seq      int
@@ -58,8 +60,16 @@ func (x *Selecting[T]) Add(namespace string, s labels.Selector, thing T) {
 	if x.lists == nil {
 		x.lists = map[selectingKey][]selecting[T]{}
 	}
-	key, value, _ := ExactLabel(s)
-	at := selectingKey{namespace, key, value}
+	exact, ok := ExactLabels(s)
+	if !ok {
+		return
+	}
+	at := selectingKey{namespace: namespace}
+	for i, label := range exact {
+		if by := (selectingKey{namespace, label}); i == 0 || len(x.lists[by]) < len(x.lists[at]) {
+			at = by
+		}
+	}
 	x.n++
 	x.lists[at] = append(x.lists[at], selecting[T]{x.n, s, thing})
 }
@@ -70,16 +80,16 @@ func (x *Selecting[T]) Of(namespace string, set map[string]string) []T {
 		return nil
 	}
 	var found []selecting[T]
-	look := func(key, value string) {
-		for _, s := range x.lists[selectingKey{namespace, key, value}] {
+	look := func(l Label) {
+		for _, s := range x.lists[selectingKey{namespace, l}] {
 			if s.selector.Matches(labels.Set(set)) {
 				found = append(found, s)
 			}
 		}
 	}
-	look("", "")
+	look(Label{})
 	for key, value := range set {
-		look(key, value)
+		look(Label{key, value})
 	}
 	if len(found) == 0 {
 		return nil

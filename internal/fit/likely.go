@@ -14,13 +14,20 @@ type likely struct {
 
 type likelyKey struct{ namespace, label string }
 
-// of narrows all, the label sets of the namespace, down by a requirement of the selector for one value of a label, if there is
+// of narrows all, the label sets of the namespace, down by the requirements of the selector for one value of a label, if there are
 // such. What is left has still to be matched.
 func (l *likely) of(namespace string, all []*likePods, selector labels.Selector) []*likePods {
-	if key, value, ok := cluster.ExactLabel(selector); ok {
-		return l.having(likelyKey{namespace, key}, all)[value]
+	exact, ok := cluster.ExactLabels(selector)
+	if !ok {
+		return nil
 	}
-	return all
+	fewest := all
+	for _, label := range exact {
+		if having := l.having(likelyKey{namespace, label.Key}, all)[label.Value]; len(having) < len(fewest) {
+			fewest = having
+		}
+	}
+	return fewest
 }
 
 func (l *likely) having(key likelyKey, all []*likePods) map[string][]*likePods {

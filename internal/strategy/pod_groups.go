@@ -92,12 +92,19 @@ func (ns *namespaceGroups) matching(selector labels.Selector) []*podGroup {
 	return out
 }
 
-// candidates narrows the groups down by a requirement for one value, if the selector has such.
+// candidates narrows the groups down by the requirements for one value that the selector has.
 func (ns *namespaceGroups) candidates(selector labels.Selector) []*podGroup {
-	if key, value, ok := cluster.ExactLabel(selector); ok {
-		return ns.having(key)[value]
+	exact, ok := cluster.ExactLabels(selector)
+	if !ok {
+		return nil
 	}
-	return ns.groups
+	fewest := ns.groups
+	for _, label := range exact {
+		if having := ns.having(label.Key)[label.Value]; len(having) < len(fewest) {
+			fewest = having
+		}
+	}
+	return fewest
 }
 
 func (ns *namespaceGroups) having(key string) map[string][]*podGroup {

@@ -41,8 +41,9 @@ type evening struct {
 	*spreader
 	sp     *spread
 	room   int // for so many more proposals
-	movers map[int32][]victim
+	movers map[int32]*movers
 	joint  bool     // some pod has another constraint
+	grown  int      // how often crowds of several domains may have grown
 	stuck  []victim // no smaller domain can take them
 	// spent is how many domains, from the end of the order, have no pods to move any more.
 	spent int
@@ -108,7 +109,7 @@ func (x *spreader) count(sp *spread) *domainCounts {
 
 // findMovers lists, by domain, the pods that may be moved: those that carry the constraint, the first to go first.
 func (b *evening) findMovers() {
-	b.movers, b.shut = map[int32][]victim{}, map[*cluster.Spec]int{}
+	b.movers, b.shut = map[int32]*movers{}, map[*cluster.Spec]int{}
 	for _, group := range b.sp.groups {
 		if !group.selected {
 			continue
@@ -119,13 +120,18 @@ func (b *evening) findMovers() {
 				continue
 			}
 			if others, carries := b.othersOf(carrier{group, p.Spec}); carries {
-				b.movers[id] = append(b.movers[id], victim{pod: p, group: group, others: others})
+				m := b.movers[id]
+				if m == nil {
+					m = &movers{}
+					b.movers[id] = m
+				}
+				m.list = append(m.list, victim{pod: p, group: group, others: others})
 				b.joint = b.joint || len(others) > 0
 			}
 		}
 	}
-	for _, list := range b.movers {
-		slices.SortFunc(list, func(a, b victim) int { return moveFirst(a.pod, b.pod) })
+	for _, m := range b.movers {
+		slices.SortFunc(m.list, func(a, b victim) int { return moveFirst(a.pod, b.pod) })
 	}
 }
 
@@ -154,7 +160,7 @@ func (b *evening) largest() (int32, bool) {
 		if c.count[id]-c.fewest() <= b.sp.rule.MaxSkew {
 			break
 		}
-		if len(b.movers[id]) > 0 {
+		if m := b.movers[id]; m != nil && !m.empty() {
 			return id, true
 		}
 	}
@@ -163,7 +169,7 @@ func (b *evening) largest() (int32, bool) {
 
 // moveOne proposes the next pod of a domain.
 func (b *evening) moveOne(from int32) plan.Scope {
-	v := b.pick(from)
+	v := b.movers[from].next(b.joint, b.grown)
 	if b.full[v.pod.Node] {
 		return plan.ThisPod
 	}
@@ -190,44 +196,10 @@ func (b *evening) moveOne(from int32) plan.Scope {
 	return plan.ThisPod
 }
 
-// pick takes the next pod to move out of a domain's list. Among pods of equal standing it is one that other constraints, too, would
-// have moved: whose node has most pods by those.
-func (b *evening) pick(from int32) victim {
-	list := b.movers[from]
-	best := 0
-	if b.joint {
-		most := crowding(&list[0], list[0].pod.Node)
-		for i := 1; i < len(list) && sameStanding(list[0].pod, list[i].pod); i++ {
-			if n := crowding(&list[i], list[i].pod.Node); n > most {
-				best, most = i, n
-			}
-		}
-	}
-	v := list[best]
-	copy(list[1:best+1], list[:best])
-	b.movers[from] = list[1:]
-	return v
-}
-
 // domainFrom stands for the nodes of a domain, beginning with one of them.
 type domainFrom struct {
 	*domains
 	id, next int32
-}
-
-func sameStanding(a, b *cluster.Pod) bool {
-	return hasNodePreference(a) == hasNodePreference(b) && priority(a) == priority(b)
-}
-
-// crowding adds up what the pod's other constraints count in the domains of a node.
-func crowding(v *victim, n *cluster.Node) int32 {
-	var sum int32
-	for _, o := range v.others {
-		if id := o.domains.countedIn(n); id != noDomain {
-			sum += o.counts.count[id]
-		}
-	}
-	return sum
 }
 
 // target finds the smallest domain that can take the pod, and its nodes, the best first.
@@ -355,12 +327,26 @@ func (b *evening) moved(v victim, at *cluster.Node) {
 		}
 		if id := sp.domains.countedIn(at); id != noDomain {
 			sp.counts.up(id)
+			b.grew(sp, id, at)
 		}
 	}
 	if at != nil {
 		v.group.arrivals = append(v.group.arrivals, at)
 		if id := b.sp.domains.countedIn(at); id != noDomain {
 			b.sp.domains.skip(id, 1)
+		}
+	}
+}
+
+// grew is told that a constraint counts one pod more in one of its domains, at a node: the crowds in that domain have grown.
+func (b *evening) grew(sp *spread, id int32, at *cluster.Node) {
+	switch {
+	case sp == b.sp:
+	case len(sp.domains.from(id)) > 1:
+		b.grown++
+	default:
+		if m := b.movers[b.sp.domains.countedIn(at)]; m != nil {
+			m.grown = -1
 		}
 	}
 }
