@@ -27,7 +27,10 @@ func (d *deschedule) cycles(ctx context.Context, trace controller.Tracer) error 
 		executor, closeEvents := d.executor()
 		defer closeEvents()
 		c.Executor, c.Seen = executor, d.follow(executor.Background)
-		beside.Evicted = func(uid string) bool { return executor.Leaving(uid, time.Now()) }
+		beside.Evicted = func(uid string) bool { return executor.Recent.Has(uid, time.Now()) }
+		if executor.Background != nil {
+			beside.Assumed = executor.Background.Has
+		}
 	}
 	if d.flags.Interval > 0 {
 		watcher := kube.Watch(ctx, d.client, d.log, beside)

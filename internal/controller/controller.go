@@ -225,11 +225,11 @@ func (c *Controller) log(p *plan.Plan, outcomes []plan.Outcome) {
 }
 
 // around measures and traces each strategy of a cycle.
-func (c *Controller) around(ctx context.Context) func(profile, strategy string, run func()) {
-	return func(profile, strategy string, run func()) {
+func (c *Controller) around(ctx context.Context) Around {
+	return func(profile, strategy string, run func() error) {
 		started := time.Now()
-		run()
+		err := run()
 		c.Metrics.Strategy(profile, strategy, time.Since(started))
-		c.Trace.strategy(ctx, started, profile, strategy)
+		c.Trace.strategy(ctx, started, profile, strategy, err)
 	}
 }

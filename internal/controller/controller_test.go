@@ -20,6 +20,7 @@ type world struct {
 	snapshotTakes time.Duration
 	snapshotErr   error
 	planErr       error
+	strategyErr   error
 	executeErr    error
 
 	started  time.Time
@@ -40,8 +41,11 @@ func (w *world) Snapshot(_ context.Context, now time.Time) (*cluster.Snapshot, e
 
 func (w *world) Program(context.Context) (*controller.Program, error) {
 	return &controller.Program{
-		Plan: func(s *cluster.Snapshot, around func(profile, strategy string, run func())) (*plan.Plan, error) {
-			around("p", "s", func() { w.results = append(w.results, "strategy ran") })
+		Plan: func(s *cluster.Snapshot, around controller.Around) (*plan.Plan, error) {
+			around("p", "s", func() error {
+				w.results = append(w.results, "strategy ran")
+				return w.strategyErr
+			})
 			return &plan.Plan{TakenAt: s.TakenAt, Moves: []plan.Move{{Pod: plan.PodRef{Namespace: "shop", Name: "a"}}}}, w.planErr
 		},
 	}, nil
@@ -192,5 +196,20 @@ func TestSpansNestAndEnd(t *testing.T) {
 	want := []string{"+cycle", "+snapshot", "-snapshot", "+plan", "+strategy", "-strategy", "-plan", "+execute", "+eviction", "-eviction", "-execute", "-cycle"}
 	if !slices.Equal(log, want) {
 		t.Errorf("got %q, want %q", log, want)
+	}
+}
+
+func TestTheSpanOfAStrategyThatFailsIsAnError(t *testing.T) {
+	failure := errors.New("no measurements")
+	c := (&world{strategyErr: failure}).controller(0)
+	ended := map[string]error{}
+	c.Trace = func(ctx context.Context, name string, _ time.Time, _ ...string) (context.Context, func(error)) {
+		return ctx, func(err error) { ended[name] = err }
+	}
+	if err := c.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if !errors.Is(ended["strategy"], failure) || ended["plan"] != nil || ended["cycle"] != nil {
+		t.Errorf("spans ended with %v, want an error of the strategy's alone", ended)
 	}
 }

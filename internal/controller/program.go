@@ -15,11 +15,14 @@ import (
 	"evenkeel.dev/evenkeel/internal/policy"
 )
 
+// Around is called for each strategy and must call run; see engine.Options.
+type Around = func(profile, strategy string, run func() error)
+
 // Program is what a policy comes to.
 type Program struct {
 	Policy *policy.Policy
-	// Plan decides. Its error is about the policy, and then nothing is moved. Around is called for each strategy, see engine.Options.
-	Plan func(s *cluster.Snapshot, around func(profile, strategy string, run func())) (*plan.Plan, error)
+	// Plan decides. Its error is about the policy, and then nothing is moved.
+	Plan func(s *cluster.Snapshot, around Around) (*plan.Plan, error)
 	// Evictions are the policy's options for evictions.
 	Evictions evict.Options
 
@@ -98,7 +101,7 @@ func (f *PolicyFile) compile(data []byte) (*Program, error) {
 	}
 	return &Program{
 		Policy: p,
-		Plan: func(s *cluster.Snapshot, around func(profile, strategy string, run func())) (*plan.Plan, error) {
+		Plan: func(s *cluster.Snapshot, around Around) (*plan.Plan, error) {
 			o := f.Options
 			o.Around = around
 			return engine.Plan(s, p, o)

@@ -27,13 +27,13 @@ func (t Tracer) start(ctx context.Context, name string) (context.Context, span) 
 	return ctx, end
 }
 
-// strategy records a strategy that has just run.
-func (t Tracer) strategy(ctx context.Context, started time.Time, profile, strategy string) {
+// strategy records a strategy that has just run; the error is why it could not.
+func (t Tracer) strategy(ctx context.Context, started time.Time, profile, strategy string, err error) {
 	if t == nil {
 		return
 	}
 	_, end := t(ctx, "strategy", started, "profile", profile, "strategy", strategy)
-	end(nil)
+	end(err)
 }
 
 // eviction records an eviction that has just ended.

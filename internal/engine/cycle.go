@@ -90,15 +90,17 @@ func (c *cycle) run(p *profile, point strategy.Point) {
 			DrainEmptiest:         c.opts.Extras.DrainEmptiest && !c.opts.Compat,
 			PreferredAntiAffinity: c.opts.Extras.PreferredAntiAffinity && !c.opts.Compat,
 		}
-		run := func() {
-			if err := u.strategy.Run(cycle); err != nil {
+		run := func() error {
+			err := u.strategy.Run(cycle)
+			if err != nil {
 				k.count.Error = err.Error()
 			}
+			return err
 		}
 		if c.opts.Around != nil {
 			c.opts.Around(p.name, u.name, run)
 		} else {
-			run()
+			_ = run() // the plan says so
 		}
 		k.closeStory()
 	}
@@ -130,7 +132,7 @@ func (c *cycle) accept(p *cluster.Pod, m plan.Move, to *cluster.Node) {
 func leaving(p *cluster.Pod) bool {
 	_, only := p.Annotations[cluster.AnnotationRequestEvictOnly]
 	_, progress := p.Annotations[cluster.AnnotationEvictionInProgress]
-	return only && progress
+	return only && (progress || p.Assumed)
 }
 
 // countLeaving counts pods that another controller is evicting against the limits.

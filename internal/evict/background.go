@@ -55,21 +55,22 @@ func (b *Background) Has(uid string) bool {
 func (b *Background) Observe(s *cluster.Snapshot) []plan.Outcome {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	present := map[string]*cluster.Pod{}
+	present := map[string]*cluster.Pod{} // of the pods that are being moved
 	clear(b.eligible)
 	for _, p := range s.Pods {
-		_, only := p.Annotations[cluster.AnnotationRequestEvictOnly]
-		_, progress := p.Annotations[cluster.AnnotationEvictionInProgress]
-		if !only {
+		m, known := b.moving[p.UID]
+		if known {
+			present[p.UID] = p
+		}
+		if !eligible(p) {
 			continue
 		}
-		present[p.UID] = p
 		b.eligible[p.UID] = true
-		m, known := b.moving[p.UID]
 		switch {
-		case progress && !known && !p.Terminal():
+		case inProgress(p) && !known && !p.Terminal():
 			b.moving[p.UID] = moving{move: plan.Move{Pod: plan.PodRef{Namespace: p.Namespace, Name: p.Name, UID: p.UID}, Node: p.NodeName}, since: b.now(), seen: true}
-		case progress && known:
+			present[p.UID] = p
+		case inProgress(p) && known:
 			m.seen = true
 			b.moving[p.UID] = m
 		}
@@ -81,17 +82,8 @@ func (b *Background) Observe(s *cluster.Snapshot) []plan.Outcome {
 func (b *Background) settle(present map[string]*cluster.Pod) []plan.Outcome {
 	var ended []plan.Outcome
 	for uid, m := range b.moving {
-		var result plan.Result
-		var why string
-		p := present[uid]
-		switch {
-		case p == nil || p.Terminal(): // a pod on its way out is shown as such by our own doing
-			result = plan.Evicted
-		case m.seen && !annotated(p):
-			result, why = plan.Failed, "the controller that was moving it gave up"
-		case !m.seen && b.now().Sub(m.since) > assumeFor:
-			result, why = plan.Failed, "nobody began to move it within "+assumeFor.String()
-		default:
+		result, why := b.end(m, present[uid])
+		if result == "" {
 			continue
 		}
 		delete(b.moving, uid)
@@ -103,7 +95,31 @@ func (b *Background) settle(present map[string]*cluster.Pod) []plan.Outcome {
 	return ended
 }
 
-func annotated(p *cluster.Pod) bool {
+// end says how the eviction of a pod ended that looks like p now; nil when it is gone. It is empty while the eviction goes on.
+func (b *Background) end(m moving, p *cluster.Pod) (result plan.Result, why string) {
+	switch {
+	case p == nil || p.Terminal():
+		return plan.Evicted, ""
+	case p.Deleting:
+		return "", "" // on its way out, whatever its annotations say
+	case !eligible(p):
+		return plan.Failed, "the pod no longer asks to be moved by another controller"
+	case m.seen && !inProgress(p):
+		return plan.Failed, "the controller that was moving it gave up"
+	case !m.seen && b.now().Sub(m.since) > assumeFor:
+		return plan.Failed, "nobody began to move it within " + assumeFor.String()
+	}
+	return "", ""
+}
+
+// eligible reports whether the pod asks to be moved by another controller.
+func eligible(p *cluster.Pod) bool {
+	_, ok := p.Annotations[cluster.AnnotationRequestEvictOnly]
+	return ok
+}
+
+// inProgress reports whether that controller says that it is moving the pod.
+func inProgress(p *cluster.Pod) bool {
 	_, ok := p.Annotations[cluster.AnnotationEvictionInProgress]
 	return ok
 }

@@ -91,12 +91,6 @@ func (e *Executor) Execute(ctx context.Context, p *plan.Plan, o Options) ([]plan
 	return outcomes, stopped
 }
 
-// Leaving reports whether the pod of that UID is on its way out by this executor's doing: it was evicted within the last minutes, or
-// another controller is moving it.
-func (e *Executor) Leaving(uid string, now time.Time) bool {
-	return e.Recent.Has(uid, now) || e.Background != nil && e.Background.Has(uid)
-}
-
 // one asks for one eviction.
 func (e *Executor) one(ctx context.Context, m plan.Move, o Options) (plan.Outcome, error) {
 	outcome := plan.Outcome{Move: m, Result: plan.Skipped}

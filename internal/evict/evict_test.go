@@ -20,7 +20,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"evenkeel.dev/evenkeel/internal/cluster"
 	"evenkeel.dev/evenkeel/internal/evict"
 	"evenkeel.dev/evenkeel/internal/kube/stub"
 	"evenkeel.dev/evenkeel/internal/plan"
@@ -281,52 +280,5 @@ func TestRefusedCredentialsStopTheCycle(t *testing.T) {
 	}
 	if d := cmp.Diff([]string{"a=error", "b=skipped"}, results(outcomes)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
-	}
-}
-
-func TestBackgroundEvictionIsFollowedToItsEnd(t *testing.T) {
-	machine := func(annotations ...string) *cluster.Snapshot {
-		info := &cluster.PodInfo{Namespace: "shop", Name: "vm", UID: "uid-vm", NodeName: "one", Annotations: map[string]string{}, Spec: &cluster.Spec{}, Phase: corev1.PodRunning}
-		for _, a := range annotations {
-			info.Annotations[a] = ""
-		}
-		parts := cluster.Parts{Pods: []*cluster.PodInfo{info}}
-		if annotations == nil {
-			parts.Pods = nil
-		}
-		s, err := parts.Snapshot(time.Now())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
-	s := stub.New(nil)
-	s.Evict = func(string, *policyv1.Eviction) *apierrors.StatusError {
-		return apierrors.NewTooManyRequests(`admission webhook denied the request: Eviction triggered evacuation of VMI "shop/vm"`, 0)
-	}
-	e, _ := executor(t, s)
-	e.Background = evict.NewBackground()
-	run := func(want string) {
-		t.Helper()
-		outcomes, err := e.Execute(t.Context(), moves("vm"), evict.Options{})
-		if err != nil || results(outcomes)[0] != want {
-			t.Fatalf("got %v, %v; want %s", results(outcomes), err, want)
-		}
-	}
-	run("vm=blocked") // it does not ask for that protocol
-	e.Background.Observe(machine(cluster.AnnotationRequestEvictOnly))
-	run("vm=background")
-	run("vm=background")
-	if n := len(evictions(s)); n != 2 {
-		t.Errorf("%d evictions were sent, want 2: the third is under way already", n)
-	}
-	if ended := e.Background.Observe(machine(cluster.AnnotationRequestEvictOnly, cluster.AnnotationEvictionInProgress)); len(ended) != 0 {
-		t.Errorf("ended too early: %v", results(ended))
-	}
-	if ended := e.Background.Observe(machine()); len(ended) != 1 || ended[0].Result != plan.Evicted {
-		t.Errorf("got %v, want vm=success", results(ended))
-	}
-	if e.Background.Has("uid-vm") {
-		t.Error("it is still followed")
 	}
 }

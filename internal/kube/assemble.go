@@ -20,17 +20,20 @@ type Beside struct {
 	// Evicted reports, when set, whether the pod of that UID was evicted a moment ago: the picture of the cluster may be older
 	// than the eviction, and such a pod is shown as being deleted.
 	Evicted func(uid string) bool
+	// Assumed reports, when set, whether another controller has accepted the eviction of the pod of that UID: such a pod stays as
+	// it is, and is marked.
+	Assumed func(uid string) bool
 }
 
 // assemble makes the snapshot. It changes parts.Pods.
 func (b Beside) assemble(ctx context.Context, parts *cluster.Parts, now time.Time) (*cluster.Snapshot, error) {
-	if b.Evicted != nil {
-		for i, p := range parts.Pods {
-			if !p.Deleting && b.Evicted(p.UID) {
-				leaving := *p
-				leaving.Deleting = true
-				parts.Pods[i] = &leaving
-			}
+	for i, p := range parts.Pods {
+		evicted := !p.Deleting && b.Evicted != nil && b.Evicted(p.UID)
+		assumed := b.Assumed != nil && b.Assumed(p.UID)
+		if evicted || assumed {
+			marked := *p
+			marked.Deleting, marked.Assumed = p.Deleting || evicted, assumed
+			parts.Pods[i] = &marked
 		}
 	}
 	if b.Usage != nil {

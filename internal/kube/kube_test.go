@@ -192,14 +192,16 @@ func TestUnreachableServerIsAnError(t *testing.T) {
 
 func TestEvictedPodIsShownAsLeaving(t *testing.T) {
 	s := stub.New(shop(3))
-	lister := &kube.Lister{Client: connect(t, s), Beside: kube.Beside{Evicted: func(uid string) bool { return uid == "uid-1" }}}
+	lister := &kube.Lister{Client: connect(t, s), Beside: kube.Beside{
+		Evicted: func(uid string) bool { return uid == "uid-1" }, Assumed: func(uid string) bool { return uid == "uid-2" },
+	}}
 	snapshot, err := lister.Snapshot(t.Context(), now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, p := range snapshot.Pods {
-		if p.Deleting != (i == 1) {
-			t.Errorf("%s: leaving %t", p.Key(), p.Deleting)
+		if p.Deleting != (i == 1) || p.Assumed != (i == 2) {
+			t.Errorf("%s: leaving %t, assumed %t", p.Key(), p.Deleting, p.Assumed)
 		}
 	}
 }
