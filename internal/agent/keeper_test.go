@@ -99,3 +99,30 @@ func TestExclusionsAreTriedAgainBesideTheLoop(t *testing.T) {
 		<-ended
 	})
 }
+
+// TestAnAgentServesWhileThePluginIsBeingWritten is about a boot at which the
+// plugin's own installer and the agent start together.
+func TestAnAgentServesWhileThePluginIsBeingWritten(t *testing.T) {
+	dir, plugin, standIn := folder(t)
+	writer, err := os.OpenFile(plugin, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer writer.Close()
+	w := newWorld(t, "")
+	w.must(w.stop())
+	w.run(func(o *Options) {
+		on, off := true, false
+		o.Config.Install.Enabled, o.Config.Install.DefenderExclusions = &on, &off
+		o.Config.Install.BinDir, o.Config.Install.Plugin, o.Config.Install.Executable = dir, filepath.Base(plugin), standIn
+	})
+	w.eventually("the status says what is waited for", func() bool {
+		return strings.Contains(strings.Join(w.status().Problems, "\n"), "pods are not paced now: "+plugin+": it is being written")
+	})
+	if s := w.status(); s.Ready || !s.Conditions.Listening || s.Install.InPlace.StandIn {
+		t.Errorf("status: %+v", s)
+	}
+	w.settled().add("a").granted().done(0)
+	w.must(writer.Close())
+	w.eventually("the stand-in is in place", func() bool { return w.status().Install.Installed })
+}

@@ -4,8 +4,11 @@ import (
 	"bufio"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/windows"
 )
 
 // start runs the file as a process that lasts, the way a waiting stand-in does.
@@ -69,6 +72,68 @@ func TestRunningFilesAreRenamedOutOfTheWay(t *testing.T) {
 	n.wantInstalled(v1)
 	n.uninstall(Restored)
 	n.wantBare(v1)
+}
+
+func TestARunningFileIsReplacedInOneStepOnceItHasEnded(t *testing.T) {
+	n := newNode(t)
+	v1 := runnable(t, []byte("v1"))
+	n.write(n.Target.PluginPath(), v1)
+	n.write(n.Executable, runnable(t, append(marker(), '1')))
+	stop := start(t, n.Target.PluginPath())
+	n.Idle = time.Minute
+	timer := time.AfterFunc(2*time.Second, stop)
+	defer timer.Stop()
+	if r := n.install(Installed); r.Gap != 0 {
+		t.Fatalf("gap of %s", r.Gap)
+	}
+	n.wantInstalled(v1)
+}
+
+// scan opens a file the way a scanner does that lets nobody rename or remove it,
+// for so long.
+func scan(t *testing.T, path string, d time.Duration) {
+	t.Helper()
+	name, err := windows.UTF16PtrFromString(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := windows.CreateFile(name, windows.GENERIC_READ, windows.FILE_SHARE_READ, nil, windows.OPEN_EXISTING, windows.FILE_ATTRIBUTE_NORMAL, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(d, func() { windows.CloseHandle(h) })
+}
+
+func TestChangesArePatientWithScanners(t *testing.T) {
+	for _, s := range []Step{
+		{Op: Remove, To: "a"},
+		{Op: Move, From: "a", To: "b"},
+		{Op: Replace, From: "a", To: "b"}, // nothing is there to be in use
+		{Op: Move, From: "a", To: "a"},
+		{Op: Write, To: "a", Data: []byte("new")},
+		{Op: Save, From: "c", To: "a"},
+	} {
+		t.Run(string(s.Op)+" "+s.To, func(t *testing.T) {
+			dir := t.TempDir()
+			for _, name := range []string{"a", "c"} {
+				if err := os.WriteFile(filepath.Join(dir, name), []byte(name), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s.To = filepath.Join(dir, s.To)
+			if s.From != "" {
+				s.From = filepath.Join(dir, s.From)
+			}
+			scan(t, filepath.Join(dir, "a"), 300*time.Millisecond)
+			began := time.Now()
+			if err := (Disk{}).Do(s); err != nil {
+				t.Fatal(err)
+			}
+			if took := time.Since(began); took < 200*time.Millisecond {
+				t.Errorf("took %s: the scanner was not in the way", took)
+			}
+		})
+	}
 }
 
 func TestFilesNotInUseAreReplacedInOneStep(t *testing.T) {
