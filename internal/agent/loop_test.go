@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -54,10 +55,10 @@ func (l *loop) askFor(now time.Time, id pace.AttemptID, name string) {
 
 func TestAnIdleAgentDoesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		counted, sampled := 0, 0
+		var counted, sampled atomic.Int64
 		l, _ := newTestLoop(t, time.Now(), "pace: {limits: {maxConcurrent: 1, pressure: {cpu: 90}}}")
-		l.lockHolders = func() (int, error) { counted++; return 0, nil }
-		l.reader = readerFunc(func() (load.Sample, error) { sampled++; return load.Sample{}, nil })
+		l.lockHolders = func() (int, error) { counted.Add(1); return 0, nil }
+		l.reader = readerFunc(func() (load.Sample, error) { sampled.Add(1); return load.Sample{}, nil })
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { defer close(done); l.Run(ctx) }()
@@ -69,15 +70,14 @@ func TestAnIdleAgentDoesNothing(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		l.do(func(now time.Time) { l.podGone(now, "uid-a") })
 		time.Sleep(5 * time.Minute)
-		if sampled == 0 || counted == 0 {
-			t.Errorf("%d samples and %d counts of lock holders while pods started", sampled, counted)
+		if sampled.Swap(0) == 0 || counted.Swap(0) == 0 {
+			t.Error("neither the load nor lock holders were looked at while pods started: the test sees nothing")
 		}
 
-		sampled, counted = 0, 0
 		before := testutil.ToFloat64(l.metrics.turns)
 		time.Sleep(time.Hour)
-		if turns := testutil.ToFloat64(l.metrics.turns) - before; turns != 0 || sampled != 0 || counted != 0 {
-			t.Errorf("in an idle hour the agent woke up %g times, took %d samples and counted lock holders %d times", turns, sampled, counted)
+		if turns := testutil.ToFloat64(l.metrics.turns) - before; turns != 0 || sampled.Load() != 0 || counted.Load() != 0 {
+			t.Errorf("in an idle hour the agent woke up %g times, took %d samples and counted lock holders %d times", turns, sampled.Load(), counted.Load())
 		}
 		cancel()
 		<-done
