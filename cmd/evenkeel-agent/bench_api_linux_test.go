@@ -265,8 +265,10 @@ func realPod(name string) *corev1.Pod {
 			}}}, 4),
 		},
 		Status: corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{
-			{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}, {Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "ContainersNotReady"},
-			{Type: corev1.ContainersReady, Status: corev1.ConditionFalse, Reason: "ContainersNotReady"}, {Type: corev1.PodInitialized, Status: corev1.ConditionTrue},
+			{Type: corev1.PodScheduled, Status: corev1.ConditionTrue},
+			{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "ContainersNotReady"},
+			{Type: corev1.ContainersReady, Status: corev1.ConditionFalse, Reason: "ContainersNotReady"},
+			{Type: corev1.PodInitialized, Status: corev1.ConditionTrue},
 		}},
 	}
 	for _, manager := range []string{"kube-controller-manager", "kube-scheduler", "kubelet"} {
