@@ -32,8 +32,7 @@ func (b *builder) begin(op Operation) {
 	b.add(Step{Op: Write, To: b.t.journalPath(), Data: Journal{Operation: op, Plugin: b.t.Plugin}.encode()})
 }
 
-// save gives the plugin its second name in the sub-folder. The last step looks
-// whether the first name still leads to what was saved.
+// save gives the plugin its second name in the sub-folder.
 func (b *builder) save() {
 	b.begin(Installing)
 	p := b.s.Plugin
@@ -46,7 +45,6 @@ func (b *builder) save() {
 	b.add(
 		save,
 		Step{Op: Put, From: b.t.savedPath(), To: b.t.OriginalPath(), Aside: b.aside()},
-		Step{Op: Check, From: p.Path, To: b.t.OriginalPath(), SHA256: p.SHA256, Data: []byte(p.Target)},
 	)
 }
 
@@ -59,7 +57,18 @@ func (b *builder) stage() {
 
 // place puts the staged stand-in where the container runtime looks.
 func (b *builder) place() {
-	b.add(Step{Op: Put, From: b.t.nextPath(), To: b.t.PluginPath(), Aside: b.aside()})
+	b.add(Step{Op: Put, From: b.t.nextPath(), To: b.t.PluginPath(), Aside: b.aside(), Guard: b.unchanged()})
+}
+
+// unchanged looks whether the first name still leads to what was planned for:
+// somebody may have put a newer plugin there.
+func (b *builder) unchanged() *Step {
+	p := b.s.Plugin
+	check := Step{Op: Check, From: p.Path, SHA256: p.SHA256, Data: []byte(p.Target)}
+	if p.Plugin() {
+		check.To = b.t.OriginalPath() // saved by now
+	}
+	return &check
 }
 
 // restore puts the original back under its first name.
@@ -69,7 +78,7 @@ func (b *builder) restore(orig Image) {
 		from = b.t.savedPath()
 		b.add(Step{Op: Save, From: orig.Path, To: from, Data: []byte(restoredLink(orig.Target))})
 	}
-	b.add(Step{Op: Put, From: from, To: b.t.PluginPath(), Aside: b.aside()})
+	b.add(Step{Op: Put, From: from, To: b.t.PluginPath(), Aside: b.aside(), Guard: b.unchanged()})
 }
 
 // done adds the clearing up. The journal goes before anything it explains.

@@ -140,15 +140,20 @@ func check(s Step) error {
 		return nil
 	}
 	from, err := os.Lstat(s.From)
+	if s.SHA256 == "" && errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	if err != nil {
 		return errors.Join(ErrChanged, err)
 	}
-	to, err := os.Lstat(s.To)
-	if err != nil {
-		return err
-	}
-	if os.SameFile(from, to) {
-		return nil
+	if s.To != "" {
+		to, err := os.Lstat(s.To)
+		if err != nil {
+			return err
+		}
+		if os.SameFile(from, to) {
+			return nil
+		}
 	}
 	got, err := fileHash(s.From)
 	if err != nil {

@@ -16,7 +16,7 @@ const (
 	Write   Op = "write"   // make the file To with Data, flushed
 	Copy    Op = "copy"    // copy From to the new file To, executable, flushed, and check SHA256
 	Save    Op = "save"    // give From the second name To: hard link, else copy, else (From a link) a link to Data
-	Check   Op = "check"   // fail with ErrChanged unless From is still To: the same file, or bytes of SHA256, or a link to Data
+	Check   Op = "check"   // fail with ErrChanged unless From is still what it was: a link to Data, the file To, bytes of SHA256; without any, absent
 	Replace Op = "replace" // rename From to To over what is there; ErrInUse when that is running
 	Move    Op = "move"    // rename From to To, which does not exist or is From
 	Remove  Op = "remove"  // remove the file or empty folder To unless it is gone
@@ -34,6 +34,8 @@ type Step struct {
 	Aside    string
 	Data     []byte
 	SHA256   string
+	// Guard is done right before each attempt of a Put to change To.
+	Guard *Step
 	// Tidy marks clearing up after the work is done: its failure is reported as
 	// a leftover, not as an error.
 	Tidy bool
@@ -59,7 +61,7 @@ type applied struct {
 }
 
 // idlePause is between two attempts to replace a file that something runs.
-const idlePause = 20 * time.Millisecond
+const idlePause = 50 * time.Millisecond
 
 // apply carries out steps in order and stops at the first failure. It waits so
 // long for a file to be replaced that is in use.
@@ -94,6 +96,9 @@ func put(d Doer, idle time.Duration, s Step) (time.Duration, error) {
 	if err := d.Do(Step{Op: Move, From: s.From, To: s.From}); err != nil {
 		return 0, err
 	}
+	if err := guard(d, s); err != nil {
+		return 0, err
+	}
 	if err := d.Do(Step{Op: Move, From: s.To, To: s.Aside}); err != nil {
 		return 0, err
 	}
@@ -112,9 +117,19 @@ func put(d Doer, idle time.Duration, s Step) (time.Duration, error) {
 // ErrInUse.
 func replaceWhenIdle(d Doer, idle time.Duration, s Step) error {
 	for deadline := time.Now().Add(idle); ; time.Sleep(idlePause) {
+		if err := guard(d, s); err != nil {
+			return err
+		}
 		err := d.Do(Step{Op: Replace, From: s.From, To: s.To})
 		if !errors.Is(err, ErrInUse) || !time.Now().Before(deadline) {
 			return err
 		}
 	}
+}
+
+func guard(d Doer, s Step) error {
+	if s.Guard == nil {
+		return nil
+	}
+	return d.Do(*s.Guard)
 }
