@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"evenkeel.dev/evenkeel/internal/cluster"
+	"evenkeel.dev/evenkeel/internal/gate"
 )
 
 // Extras are what a cycle can do beyond the peer, and does only when asked to: they can lead to moves, or hold moves back, where
@@ -77,7 +78,7 @@ func (c *cycle) bookPending() {
 		return cmp.Or(cmp.Compare(priority(b), priority(a)), a.Created.Compare(b.Created))
 	})
 	for _, p := range waiting {
-		if n, _, ok := c.foresight.Place(p, nil, nil, nil); ok {
+		if n, _, ok := c.foresight.Place(p, gate.Targets{}); ok {
 			c.view.Expect(p, n)
 			c.foresight.Moved(p, n)
 		}

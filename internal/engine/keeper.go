@@ -86,7 +86,7 @@ func (k *keeper) decideGently(p *cluster.Pod, why strategy.Why) (plan.Verdict, *
 		return refusal(GateGentle, reason, plan.ThisPod)
 	}
 	if replaced := p.Owner() != nil && !p.Terminal(); replaced && !why.Anywhere {
-		node, reason, ok := k.foresight.Place(p, why.Targets, why.Better, why.Alike)
+		node, reason, ok := k.foresight.Place(p, gate.Targets{Nodes: why.Targets, Rest: why.Rest, Better: why.Better, Alike: why.Alike})
 		if !ok {
 			return refusal(GateForesight, reason, plan.ThisPod)
 		}

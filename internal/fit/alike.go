@@ -7,7 +7,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/plan"
 )
 
-// maxRemembered bounds what is remembered of pods that are alike, in nodes times kinds of pod: one byte each.
+// maxRemembered bounds what is remembered of kinds of pods, in kinds times nodes: one byte each.
 const maxRemembered = 64 << 20
 
 // Likeness is what tells pods apart that are looked for a node for: those of equal likeness meet the same obstacle on every node that

@@ -194,6 +194,9 @@ func (c *Checker) nowhereBecause(p *cluster.Pod, find finder, like liken) plan.R
 func (c *Checker) placement(p *cluster.Pod) *placement {
 	pl := c.placements[p.Spec.Placement]
 	if pl == nil {
+		if len(c.placements)*len(c.view.Nodes) > maxRemembered {
+			clear(c.placements)
+		}
 		pl = &placement{static: make([]answer, len(c.view.Nodes))}
 		c.placements[p.Spec.Placement] = pl
 	}

@@ -41,48 +41,91 @@ func NewForesight(view *cluster.View) *Foresight {
 	return &Foresight{fit: fit.NewScheduler(view, ready), view: view, hints: map[**cluster.Node]int{}, refused: map[question]refused{}}
 }
 
-// Place returns a node on which a replacement of p could start: one of targets that better (nil: each) picks, or, when targets are nil, any
-// but its own. With an alike that is not nil, pods that are asked about with the same have the same targets, by the same measure, and none of
-// these is any such pod's own node.
-func (f *Foresight) Place(p *cluster.Pod, targets []*cluster.Node, better func(*cluster.Node) bool, alike any) (*cluster.Node, plan.Reason, bool) {
-	if targets == nil {
+// Targets are nodes to choose from. Nil Nodes stand for any but the pod's own.
+type Targets struct {
+	Nodes []*cluster.Node
+	// Rest, when set, lists all of them, the best first; Nodes is then no more than the best one.
+	Rest func() []*cluster.Node
+	// Better picks from them; nil takes each.
+	Better func(*cluster.Node) bool
+	// Alike, when it is not nil, is the same for pods that have the same targets, by the same measure, none of them the own node of such a pod.
+	Alike any
+}
+
+// Place returns a node on which a replacement of p could start.
+func (f *Foresight) Place(p *cluster.Pod, t Targets) (*cluster.Node, plan.Reason, bool) {
+	if t.Nodes == nil {
 		if n := f.fit.AnyBut(p); n != nil {
 			return n, plan.Reason{}, true
 		}
 		return nil, f.fit.NowhereBut(p), false
 	}
-	start := 0
-	if len(targets) > 0 {
-		start = f.hints[&targets[0]]
+	if n := f.likely(p, &t); n != nil {
+		return n, plan.Reason{}, true
 	}
-	var q question
-	for i := range targets {
-		if i == 1 && alike != nil { // the first will do for most
-			q.alike = alike
-			q.like, _ = f.fit.Like(p)
-			if was, ok := f.refused[q]; ok && was.changes == len(f.view.Changed()) && (better == nil || !better(was.own)) {
-				return nil, was.reason, false
-			}
-		}
-		at := (start + i) % len(targets)
-		n := targets[at]
-		if n != p.Node && n.Ready && (better == nil || better(n)) && f.fit.Accepts(p, n) {
-			f.hints[&targets[0]] = at
-			return n, plan.Reason{}, true
-		}
+	q := question{alike: t.Alike}
+	known := t.Alike != nil
+	if known {
+		q.like, known = f.fit.Like(p)
 	}
-	reason := f.noBetter(p, targets, better)
-	if q.alike != nil {
+	if was, ok := f.refused[q]; known && ok && was.changes == len(f.view.Changed()) && (t.Better == nil || !t.Better(was.own)) {
+		return nil, was.reason, false
+	}
+	if n := f.search(p, &t); n != nil {
+		return n, plan.Reason{}, true
+	}
+	reason := f.noBetter(p, &t)
+	if known {
 		f.refused[q] = refused{p.Node, reason, len(f.view.Changed())}
 	}
 	return nil, reason, false
 }
 
+// likely tries the target that the search would begin with: for most pods it will do.
+func (f *Foresight) likely(p *cluster.Pod, t *Targets) *cluster.Node {
+	if len(t.Nodes) > 0 {
+		if n := t.Nodes[f.hint(t)]; f.takes(p, n, t) {
+			return n
+		}
+	}
+	return nil
+}
+
+// hint is where in a list of targets the last pod found a place. Lists are told apart by where they begin.
+func (f *Foresight) hint(t *Targets) int {
+	if t.Rest != nil {
+		return 0
+	}
+	return f.hints[&t.Nodes[0]] % len(t.Nodes)
+}
+
+func (f *Foresight) search(p *cluster.Pod, t *Targets) *cluster.Node {
+	if t.Rest != nil {
+		t.Nodes = t.Rest()
+	}
+	if len(t.Nodes) == 0 {
+		return nil
+	}
+	start := f.hint(t)
+	for i := range t.Nodes {
+		at := (start + i) % len(t.Nodes)
+		if n := t.Nodes[at]; f.takes(p, n, t) {
+			f.hints[&t.Nodes[0]] = at
+			return n
+		}
+	}
+	return nil
+}
+
+func (f *Foresight) takes(p *cluster.Pod, n *cluster.Node, t *Targets) bool {
+	return n != p.Node && n.Ready && (t.Better == nil || t.Better(n)) && f.fit.Accepts(p, n)
+}
+
 // noBetter says why none of the targets will do, with the first one's reason in words.
-func (f *Foresight) noBetter(p *cluster.Pod, targets []*cluster.Node, better func(*cluster.Node) bool) plan.Reason {
+func (f *Foresight) noBetter(p *cluster.Pod, t *Targets) plan.Reason {
 	first, count := "", 0
-	for _, n := range targets {
-		if n == p.Node || better != nil && !better(n) {
+	for _, n := range t.Nodes {
+		if n == p.Node || t.Better != nil && !t.Better(n) {
 			continue
 		}
 		count++

@@ -42,6 +42,8 @@ type Why struct {
 	// Targets are the nodes on which a replacement would be no worse off than the pod is now, by the strategy's own rule.
 	// Nil means any other node. By default a pod is not moved if it could start on none of them. The list may be shared, and is not changed.
 	Targets []*cluster.Node
+	// Rest, when set, lists them all, the best first: it is asked for when the one in Targets, the best, will not do.
+	Rest func() []*cluster.Node
 	// Better, when set, picks from Targets those that really are better for this pod.
 	Better func(*cluster.Node) bool
 	// Alike, when set, is comparable, and equal for pods that are proposed with the same Targets and Better, for all of which the other

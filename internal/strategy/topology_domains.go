@@ -91,6 +91,7 @@ type domains struct {
 	nodes    [][]*cluster.Node // by domain: the eligible nodes, twice over, so that they can be gone through from any of them on
 	present  []int32           // the domains that have eligible nodes
 	next     []int32           // by domain: where to go on looking for a node
+	single   bool              // no domain has more than one node
 }
 
 func newDomains(c *Cycle, key *topologyKey, in inclusion) *domains {
@@ -106,7 +107,9 @@ func newDomains(c *Cycle, key *topologyKey, in inclusion) *domains {
 		}
 	}
 	total := 0
+	d.single = true
 	for id, size := range sizes {
+		d.single = d.single && size <= 1
 		if size > 0 {
 			d.present = append(d.present, int32(id))
 			total += 2 * size

@@ -2,7 +2,6 @@ package strategy
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"evenkeel.dev/evenkeel/internal/cluster"
@@ -49,7 +48,8 @@ type evening struct {
 	spent int
 	// shut is how many domains, from the beginning of the order, can't take pods of a spec that placement and room alone matter to. Nothing
 	// leaves such a domain as long as others have more pods, so that stays so.
-	shut map[*cluster.Spec]int
+	shut   map[*cluster.Spec]int
+	floors map[int32]floor // by domain
 	// the last answer of othersOf
 	asked   carrier
 	answer  []*spread
@@ -109,7 +109,7 @@ func (x *spreader) count(sp *spread) *domainCounts {
 
 // findMovers lists, by domain, the pods that may be moved: those that carry the constraint, the first to go first.
 func (b *evening) findMovers() {
-	b.movers, b.shut = map[int32]*movers{}, map[*cluster.Spec]int{}
+	b.movers, b.shut, b.floors = map[int32]*movers{}, map[*cluster.Spec]int{}, map[int32]floor{}
 	for _, group := range b.sp.groups {
 		if !group.selected {
 			continue
@@ -181,8 +181,10 @@ func (b *evening) moveOne(from int32) plan.Scope {
 	c := b.sp.counts
 	before := len(b.c.View.Changed())
 	why := Why{Reason: spreadViolated(b.sp, from, to, int(c.count[from]), int(c.count[to])), Targets: nodes}
-	if len(v.others) == 0 {
-		why.Alike = domainFrom{b.sp.domains, to, b.sp.domains.next[to]}
+	why.Alike = domainFrom{b.sp.domains, to, b.sp.domains.next[to]}
+	if len(v.others) > 0 {
+		why.Alike = crowdTo{why.Alike.(domainFrom), v.pod.Node, &v.others[0]}
+		why.Rest = func() []*cluster.Node { return b.acceptable(to, &v) }
 	}
 	verdict := b.c.Try(v.pod, why)
 	b.room--
@@ -194,12 +196,6 @@ func (b *evening) moveOne(from int32) plan.Scope {
 	}
 	b.moved(v, bookedSince(b.c.View, before, v.pod))
 	return plan.ThisPod
-}
-
-// domainFrom stands for the nodes of a domain, beginning with one of them.
-type domainFrom struct {
-	*domains
-	id, next int32
 }
 
 // target finds the smallest domain that can take the pod, and its nodes, the best first.
@@ -233,87 +229,18 @@ func (sp *spread) least() int32 {
 	return sp.counts.fewest()
 }
 
-// nodesFor lists nodes of a domain on which the pod could run, beginning with one on which it can; nil means none.
+// nodesFor lists nodes of a domain on which the pod could run, beginning with one on which it can; nil means none. For a pod of several
+// constraints it is the best node alone.
 func (b *evening) nodesFor(to int32, v *victim) []*cluster.Node {
-	nodes := b.sp.domains.from(to)
 	if len(v.others) > 0 {
-		nodes = b.acceptable(nodes, v)
+		return b.bestFor(to, v)
 	}
-	i := slices.IndexFunc(nodes, func(n *cluster.Node) bool { return b.fit.Fits(v.pod, n) })
+	i := slices.IndexFunc(b.sp.domains.from(to), func(n *cluster.Node) bool { return b.fit.Fits(v.pod, n) })
 	if i < 0 {
 		return nil
 	}
-	if len(v.others) > 0 {
-		return nodes[i:]
-	}
 	b.sp.domains.skip(to, i)
 	return b.sp.domains.from(to)
-}
-
-// acceptable leaves the nodes on which the pod's other constraints would be kept, or not be worse off than now, those first where these
-// count fewest.
-func (b *evening) acceptable(nodes []*cluster.Node, v *victim) []*cluster.Node {
-	b.ranked = b.ranked[:0]
-	for _, n := range nodes {
-		if keepsOthers(v, n) {
-			b.ranked = append(b.ranked, rankedNode{n, crowding(v, n)})
-		}
-	}
-	b.nodes = byRank(b.ranked, b.nodes[:0])
-	return b.nodes
-}
-
-// rankedNode is a node and how many pods are there by a pod's other constraints.
-type rankedNode struct {
-	node *cluster.Node
-	rank int32
-}
-
-// byRank appends the nodes to into by rank, those of one rank in the order they come in. There are few ranks, most nodes having
-// none or one of the pods.
-func byRank(nodes []rankedNode, into []*cluster.Node) []*cluster.Node {
-	for rank, left := int32(0), len(nodes); left > 0; {
-		next := int32(math.MaxInt32)
-		for _, r := range nodes {
-			switch {
-			case r.rank == rank:
-				into = append(into, r.node)
-				left--
-			case r.rank > rank:
-				next = min(next, r.rank)
-			}
-		}
-		rank = next
-	}
-	return into
-}
-
-func keepsOthers(v *victim, n *cluster.Node) bool {
-	for _, o := range v.others {
-		at, now := o.domains.of[n.Index], o.domains.of[v.pod.Node.Index]
-		if at == noDomain {
-			if o.rule.hard() {
-				return false
-			}
-			continue
-		}
-		if at == now || !o.domains.eligible[n.Index] {
-			continue
-		}
-		least, here := o.least(), int32(0)
-		if now != noDomain && o.domains.eligible[v.pod.Node.Index] {
-			here = o.counts.count[now]
-			least = min(least, here-1) // once the pod has left
-		}
-		allowed := least + o.rule.MaxSkew
-		if !o.rule.hard() {
-			allowed = max(allowed, here)
-		}
-		if o.counts.count[at]+1 > allowed {
-			return false
-		}
-	}
-	return true
 }
 
 // moved makes every count of the namespace see a move; at is where the replacement is expected, nil when it is not known.
@@ -321,6 +248,7 @@ func (b *evening) moved(v victim, at *cluster.Node) {
 	for _, sp := range b.follow[v.group] {
 		if id := sp.domains.countedIn(v.pod.Node); id != noDomain {
 			sp.counts.down(id)
+			b.shrank(sp, id, v.pod.Node)
 		}
 		if at == nil {
 			continue
@@ -334,19 +262,6 @@ func (b *evening) moved(v victim, at *cluster.Node) {
 		v.group.arrivals = append(v.group.arrivals, at)
 		if id := b.sp.domains.countedIn(at); id != noDomain {
 			b.sp.domains.skip(id, 1)
-		}
-	}
-}
-
-// grew is told that a constraint counts one pod more in one of its domains, at a node: the crowds in that domain have grown.
-func (b *evening) grew(sp *spread, id int32, at *cluster.Node) {
-	switch {
-	case sp == b.sp:
-	case len(sp.domains.from(id)) > 1:
-		b.grown++
-	default:
-		if m := b.movers[b.sp.domains.countedIn(at)]; m != nil {
-			m.grown = -1
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 type movers struct {
 	list   []victim // the first to go first; pods of the standing at hand are in crowds when there are other constraints
 	crowds crowds
-	grown  int  // how often crowds had grown, when they were last put in order
+	grown  int // how often crowds had grown, when they were last put in order
 }
 
 func (m *movers) empty() bool { return len(m.list) == 0 && len(m.crowds) == 0 }
