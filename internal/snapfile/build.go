@@ -42,6 +42,8 @@ type builder struct {
 	header     *Header
 	headerAt   place
 	newest     newest
+	odd        string // what is odd about the first pod that is
+	odds       int    // how many pods are
 	last       string // the last object that was read whole
 }
 
@@ -166,6 +168,22 @@ func (b *builder) duplicateAmong() *Error {
 
 func (b *builder) note(format string, args ...any) {
 	b.parts.Notes = append(b.parts.Notes, fmt.Sprintf(format, args...))
+}
+
+// oddPod takes note of a pod that an API server takes and a scheduler makes nothing of. Replicas are alike, so one stands for all.
+func (b *builder) oddPod(m *meta, odd *fieldError) {
+	if b.odds++; b.odds == 1 {
+		b.odd = odd.under("spec.affinity.nodeAffinity").in("Pod " + qualified(m.Namespace, m.Name)).Error()
+	}
+}
+
+func (b *builder) noteOdd() {
+	switch {
+	case b.odds == 1:
+		b.note("%s", b.odd)
+	case b.odds > 1:
+		b.note("%s; the same, or the like, in %d more pods", b.odd, b.odds-1)
+	}
 }
 
 func (b *builder) errorAt(at place, object string, problem *fieldError) *Error {

@@ -12,7 +12,10 @@ func (b *builder) addNode(o *node) *fieldError {
 		ObjectMeta: o.Metadata.api(),
 		Spec:       corev1.NodeSpec{Taints: o.Spec.Taints, Unschedulable: o.Spec.Unschedulable},
 	}
-	var problem *fieldError
+	problem := checkTaints(o.Spec.Taints)
+	if problem != nil {
+		return problem.under("spec.taints")
+	}
 	if out.Status.Capacity, problem = b.parser.list(o.Status.Capacity); problem != nil {
 		return problem.under("status.capacity")
 	}
@@ -36,6 +39,9 @@ func (b *builder) addPod(o *pod) *fieldError {
 	*p = corev1.Pod{ObjectMeta: o.Metadata.api()}
 	if problem := b.fillSpec(&p.Spec, &o.Spec); problem != nil {
 		return problem.under("spec")
+	}
+	if odd := oddNodeAffinity(o.Spec.Affinity); odd != nil {
+		b.oddPod(&o.Metadata, odd)
 	}
 	b.fillStatus(&p.Status, &o.Status)
 	b.seePod(o)

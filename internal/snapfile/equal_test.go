@@ -26,7 +26,7 @@ import (
 func filler(seed int64) *randfill.Filler {
 	names := []string{"a", "b", "app", "kubernetes.io/config.source", "evenkeel.dev/x", "descheduler.alpha.kubernetes.io/evict"}
 	pick := func(c randfill.Continue) string { return names[c.Intn(len(names))] }
-	return randfill.New().RandSource(rand.NewSource(seed)).NilChance(0.2).NumElements(0, 3).MaxDepth(20).Funcs(
+	return randfill.New().RandSource(rand.NewSource(seed)).NilChance(0.2).NumElements(0, 3).MaxDepth(20).Funcs(validConstraints(pick)...).Funcs(
 		func(q *resource.Quantity, c randfill.Continue) {
 			*q = *resource.NewMilliQuantity(c.Int63n(1<<40), resource.DecimalSI)
 		},
@@ -39,15 +39,8 @@ func filler(seed int64) *randfill.Filler {
 				}
 			}
 		},
-		func(o *corev1.NodeSelectorOperator, _ randfill.Continue) { *o = corev1.NodeSelectorOpIn },
 		func(d *metav1.Duration, c randfill.Continue) { d.Duration = time.Duration(c.Int31()) },
 		func(f *metav1.FieldsV1, _ randfill.Continue) { *f = *metav1.NewFieldsV1("{}") },
-		func(t *corev1.PodAffinityTerm, c randfill.Continue) { c.FillNoCustom(t); t.TopologyKey += "k" },
-		func(t *corev1.TopologySpreadConstraint, c randfill.Continue) {
-			c.FillNoCustom(t)
-			t.TopologyKey += "k"
-			t.MaxSkew = 1 + c.Int31n(5)
-		},
 		func(i *intstr.IntOrString, c randfill.Continue) { *i = intstr.FromInt32(c.Int31()) },
 		func(m *map[string]string, c randfill.Continue) {
 			*m = map[string]string{pick(c): pick(c), pick(c): pick(c)}
@@ -70,6 +63,74 @@ func filler(seed int64) *randfill.Filler {
 			}
 		},
 	)
+}
+
+// validConstraints fill constraints as an API server takes them; the key of each is made by pick.
+func validConstraints(pick func(randfill.Continue) string) []any {
+	requirement := func(r *corev1.NodeSelectorRequirement, c randfill.Continue) {
+		r.Key, r.Operator, r.Values = pick(c), corev1.NodeSelectorOpIn, []string{pick(c)}
+	}
+	effect := func(e *corev1.TaintEffect, c randfill.Continue) {
+		*e = []corev1.TaintEffect{corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute}[c.Intn(3)]
+	}
+	return []any{
+		requirement, effect,
+		func(s *corev1.NodeSelector, c randfill.Continue) {
+			s.NodeSelectorTerms = make([]corev1.NodeSelectorTerm, 1+c.Intn(2))
+			for i := range s.NodeSelectorTerms {
+				c.Fill(&s.NodeSelectorTerms[i])
+			}
+		},
+		func(t *corev1.NodeSelectorTerm, c randfill.Continue) {
+			c.Fill(&t.MatchExpressions)
+			if c.Bool() {
+				t.MatchFields = []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{pick(c)}}}
+			}
+		},
+		func(t *corev1.PreferredSchedulingTerm, c randfill.Continue) {
+			t.Weight = 1 + c.Int31n(100)
+			c.Fill(&t.Preference)
+		},
+		func(t *corev1.WeightedPodAffinityTerm, c randfill.Continue) {
+			t.Weight = 1 + c.Int31n(100)
+			c.Fill(&t.PodAffinityTerm)
+		},
+		func(t *corev1.PodAffinityTerm, c randfill.Continue) {
+			c.FillNoCustom(t)
+			t.TopologyKey = pick(c)
+			if t.LabelSelector == nil {
+				t.MatchLabelKeys, t.MismatchLabelKeys = nil, nil
+			}
+		},
+		func(list *[]corev1.TopologySpreadConstraint, c randfill.Continue) {
+			constraint := corev1.TopologySpreadConstraint{}
+			c.FillNoCustom(&constraint)
+			constraint.TopologyKey, constraint.WhenUnsatisfiable, constraint.MaxSkew = pick(c), corev1.DoNotSchedule, 1+c.Int31n(5)
+			if constraint.MinDomains != nil {
+				constraint.MinDomains = new(1 + c.Int31n(5))
+			}
+			if constraint.LabelSelector == nil {
+				constraint.MatchLabelKeys = nil
+			}
+			soft := constraint
+			soft.WhenUnsatisfiable, soft.MinDomains = corev1.ScheduleAnyway, nil
+			*list = []corev1.TopologySpreadConstraint{constraint, soft}[:c.Intn(3)]
+		},
+		func(p *corev1.NodeInclusionPolicy, c randfill.Continue) {
+			*p = []corev1.NodeInclusionPolicy{corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore}[c.Intn(2)]
+		},
+		func(t *corev1.Taint, c randfill.Continue) {
+			c.FillNoCustom(t)
+			t.Key = pick(c)
+		},
+		func(t *corev1.Toleration, c randfill.Continue) {
+			c.FillNoCustom(t)
+			t.Key = pick(c)
+			if t.Operator = corev1.TolerationOpEqual; c.Bool() {
+				t.Operator, t.Value = corev1.TolerationOpExists, ""
+			}
+		},
+	}
 }
 
 func resourceNames() []corev1.ResourceName {

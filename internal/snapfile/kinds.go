@@ -89,7 +89,7 @@ func kinds() map[typeName]kind {
 		{"v1", "Pod"}:                             of(namespaced, (*builder).addPod),
 		{"v1", "Namespace"}:                       simple(clusterWide, (*builder).addNamespace),
 		{"v1", "PersistentVolumeClaim"}:           simple(namespaced, (*builder).addClaim),
-		{"v1", "PersistentVolume"}:                simple(clusterWide, (*builder).addVolume),
+		{"v1", "PersistentVolume"}:                of(clusterWide, (*builder).addVolume),
 		{"v1", "ReplicationController"}:           simple(namespaced, (*builder).addReplicationController),
 		{"scheduling.k8s.io/v1", "PriorityClass"}: simple(clusterWide, (*builder).addPriorityClass),
 		{"policy/v1", "PodDisruptionBudget"}:      of(namespaced, (*builder).addBudget),
@@ -147,10 +147,16 @@ func (b *builder) addClaim(o *claim) {
 	}))
 }
 
-func (b *builder) addVolume(o *persistentVolume) {
+func (b *builder) addVolume(o *persistentVolume) *fieldError {
+	if a := o.Spec.NodeAffinity; a != nil && a.Required != nil {
+		if problem := checkNodeSelector(a.Required); problem != nil {
+			return problem.under("spec.nodeAffinity.required")
+		}
+	}
 	b.parts.Volumes = append(b.parts.Volumes, b.conv.Volume(&corev1.PersistentVolume{
 		ObjectMeta: o.Metadata.api(), Spec: corev1.PersistentVolumeSpec{NodeAffinity: o.Spec.NodeAffinity},
 	}))
+	return nil
 }
 
 func (b *builder) addStorageClass(o *storageClass) {

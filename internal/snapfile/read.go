@@ -77,6 +77,7 @@ func (b *builder) finish(now time.Time) (*cluster.Snapshot, *Report, error) {
 	var takenAt time.Time
 	takenAt, report.Time = b.takenAt(now)
 	b.noteUnused()
+	b.noteOdd()
 	b.forgetAbsentUsage()
 	b.parts.Has = b.looked()
 	snapshot, err := b.parts.Snapshot(takenAt)
