@@ -3,6 +3,7 @@ package snapfile
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -220,7 +221,13 @@ func toJSON(text []byte) ([]byte, error) {
 			number++
 		}
 	}
-	return yaml.YAMLToJSONStrict(text)
+	raw, err := yaml.YAMLToJSONStrict(text)
+	if unsupported := (*json.UnsupportedValueError)(nil); errors.As(err, &unsupported) {
+		if odd := findNotFinite(text); odd != nil {
+			return nil, odd
+		}
+	}
+	return raw, err
 }
 
 // invalidLine is the error for a line, counted from 0, that is not UTF-8.
@@ -232,6 +239,13 @@ func (invalidLine) Error() string { return errNotUTF8.Error() }
 func (d *yamlDocument) yamlError(err error, item, line int) error {
 	if invalid := invalidLine(0); errors.As(err, &invalid) {
 		return d.b.errorAt(d.place(item, line+int(invalid)), "", &fieldError{err: errNotUTF8})
+	}
+	if odd := (*notFinite)(nil); errors.As(err, &odd) {
+		path := odd.path
+		if item > 0 {
+			path = strings.TrimPrefix(path, "[0].") // an item is read as a list of one
+		}
+		return d.b.errorAt(d.place(item, line+odd.line), "", &fieldError{path: path, value: odd.value, err: errNotFinite})
 	}
 	text := strings.Join(strings.Fields(err.Error()), " ")
 	text = strings.TrimPrefix(strings.TrimPrefix(text, "yaml: "), "unmarshal errors: ")
