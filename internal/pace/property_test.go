@@ -181,7 +181,9 @@ func (p *player) input() {
 }
 
 func (p *player) other() {
-	switch p.pick(5) {
+	switch p.pick(6) {
+	case 5:
+		p.identify(fmt.Sprint("p", p.pick(10)), fmt.Sprint("q", p.pick(10)))
 	case 0:
 		in := p.attempt()
 		p.takesSlots(func() pace.Output {
