@@ -28,7 +28,7 @@ func asked(t *testing.T, change func(context.Context, Runner, Target) error, tar
 	return script
 }
 
-func TestDefenderLeavesAgentStandInAndOriginalAlone(t *testing.T) {
+func TestDefenderIsToldOfTheNewPaths(t *testing.T) {
 	agent, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
