@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"evenkeel.dev/evenkeel/internal/cni"
 )
 
 // pluginBase is the name of the tests' plugin, which is this test's executable.
@@ -20,10 +22,15 @@ const (
 	pluginTime = "TEST_PLUGIN_TIME" // how long an ADD takes
 )
 
-// plugin notes its calls in a file: "ADD pod-1 begin <ns>", then "end".
+// plugin notes its calls in a file: "ADD pod-1 begin stood-in", then "end". It is
+// bare instead if it was not the stand-in that called it.
 func plugin() int {
+	how := "bare"
+	if _, ok := os.LookupEnv(cni.GuardVariable); ok {
+		how = "stood-in"
+	}
 	note := func(what string) {
-		line := fmt.Sprintf("%s %s %s %d\n", os.Getenv("CNI_COMMAND"), podName(os.Getenv("CNI_ARGS")), what, time.Now().UnixNano())
+		line := fmt.Sprintf("%s %s %s %s\n", os.Getenv("CNI_COMMAND"), podName(os.Getenv("CNI_ARGS")), what, how)
 		f, err := os.OpenFile(os.Getenv(pluginLog), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 		if err == nil {
 			_, err = f.WriteString(line)
