@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -37,7 +38,7 @@ and no process or file is left behind, also after Ctrl-C. It needs no rights on 
 
 Other work on the machine slows both runs down. The figures mean most when there is none.`,
 		Example: `  evenkeel herd
-  evenkeel herd --html herd.html
+  evenkeel herd -o html >herd.html
   evenkeel herd --pods 60 --work 1s --limit adaptive -o json
   evenkeel herd --startup-probe 15s     # what probes make of a herd`,
 		Args: noArgs,
@@ -54,15 +55,17 @@ Other work on the machine slows both runs down. The figures mean most when there
 	flags.DurationVar(&f.Heartbeat, "heartbeat", time.Second, "one heartbeat every `TIME`")
 	flags.DurationVar(&f.Timeout, "timeout", 5*time.Minute, "end a run after `TIME`, whoever is ready by then")
 	flags.StringVar(&f.StandIn, "executable", "", "install this evenkeel-cni `FILE` as the stand-in; default: this program in its place")
-	flags.StringVarP(&f.output, "output", "o", "table", "`FORMAT` of the result: table or json")
-	flags.StringVar(&f.page, "html", "", "write a page that draws both runs to `FILE`")
+	flags.StringVarP(&f.output, "output", "o", "table", "`FORMAT` of the result: table, json, or html for a page that draws both runs")
+	flags.StringVar(&f.page, "html", "", "write that page to `FILE` too, whatever the output")
 	flags.StringVar(&f.keep, "keep", "", "keep the agent's log, its configuration and the pods' files in the new folder `DIR`")
 	return cmd
 }
 
 func runHerd(ctx context.Context, streams Streams, f *herdFlags) (err error) {
-	if f.output != "table" && f.output != "json" {
-		return usageError(fmt.Errorf("--output %q: want table or json", f.output))
+	switch f.output {
+	case "table", "json", "html":
+	default:
+		return usageError(fmt.Errorf("--output %q: want table, json or html", f.output))
 	}
 	if err := f.Validate(); err != nil {
 		return usageError(err)
@@ -90,7 +93,7 @@ func runHerd(ctx context.Context, streams Streams, f *herdFlags) (err error) {
 	if err := page.write(report); err != nil {
 		return err
 	}
-	if err := printHerd(streams, f.output, report); err != nil {
+	if err := printHerd(streams.Out, f.output, report); err != nil {
 		return err
 	}
 	if r := report.Paced; r.Ready < len(r.Pods) {
@@ -153,13 +156,17 @@ func (p *herdPage) abandon() {
 	}
 }
 
-func printHerd(streams Streams, format string, r herd.Report) error {
-	if format == "table" {
-		return herd.WriteTable(streams.Out, r)
+func printHerd(w io.Writer, format string, r herd.Report) error {
+	switch format {
+	case "html":
+		return herd.WritePage(w, r)
+	case "json":
+		enc := json.NewEncoder(w)
+		enc.SetIndent("", "  ")
+		return enc.Encode(r)
+	default:
+		return herd.WriteTable(w, r)
 	}
-	enc := json.NewEncoder(streams.Out)
-	enc.SetIndent("", "  ")
-	return enc.Encode(r)
 }
 
 // runHerdProcess does the work of a process of a herd, if this is one.

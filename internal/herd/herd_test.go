@@ -51,6 +51,24 @@ func TestHerdEndToEnd(t *testing.T) {
 	nothingLeft(t, o.Dir)
 }
 
+// TestPacingDoesNotMakeAHerdTakeManyTimesAsLong compares both runs of a herd that keeps the processors busy. The
+// figures proper are a benchmark's: on a machine with other work two pods at a time get less of it than all at once.
+func TestPacingDoesNotMakeAHerdTakeManyTimesAsLong(t *testing.T) {
+	o := options(t)
+	o.Pods, o.Work, o.Limit, o.Attempt = 6, 300*time.Millisecond, LimitAuto, 0
+	r, err := Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Unpaced.All == nil || r.Paced.All == nil {
+		t.Fatalf("%d and %d of %d pods became ready", r.Unpaced.Ready, r.Paced.Ready, o.Pods)
+	}
+	t.Logf("all ready after %.1f s unpaced, %.1f s paced", *r.Unpaced.All, *r.Paced.All)
+	if *r.Paced.All > 3**r.Unpaced.All+2 {
+		t.Errorf("all pods were ready after %.1f s paced and %.1f s unpaced", *r.Paced.All, *r.Unpaced.All)
+	}
+}
+
 // nothingLeft checks that no process of a herd runs, and that the plugin is back in its place and alone.
 func nothingLeft(t *testing.T, dir string) {
 	t.Helper()
