@@ -97,7 +97,8 @@ func askAgent(ctx context.Context, socket string) (Status, error) {
 	defer cancel()
 	client := http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true,
-		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return dialAgent(ctx, socket) },
+		// With the deadline of the whole, which package http keeps from its dialers.
+		DialContext: func(context.Context, string, string) (net.Conn, error) { return dialAgent(ctx, socket) },
 	}}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://agent/status", nil)
 	if err != nil {
