@@ -4,6 +4,8 @@ package engine_test
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -13,6 +15,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/engine"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/strategy"
+	"evenkeel.dev/evenkeel/internal/testkit"
 	"evenkeel.dev/evenkeel/internal/testkit/gen"
 )
 
@@ -28,7 +31,7 @@ func BenchmarkCycle(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		for _, name := range append(sortedNames(benchStrategies()), "all") {
+		for _, name := range append(slices.Sorted(maps.Keys(testkit.Strategies())), "all") {
 			for _, nodeFit := range []bool{false, true} {
 				for _, compat := range []bool{false, true} {
 					mode := map[bool]string{false: "default", true: "compat"}[compat]
@@ -81,11 +84,11 @@ func benchPolicy(b *testing.B, name string, nodeFit bool) *policy.Policy {
 	b.Helper()
 	names := []string{name}
 	if name == "all" {
-		names = sortedNames(benchStrategies())
+		names = slices.Sorted(maps.Keys(testkit.Strategies()))
 	}
 	var config strings.Builder
 	for _, n := range names {
-		fmt.Fprintf(&config, "  - {name: %s, args: %s}\n", n, benchStrategies()[n])
+		fmt.Fprintf(&config, "  - {name: %s, args: %s}\n", n, testkit.Strategies()[n])
 	}
 	doc := fmt.Sprintf(`apiVersion: descheduler/v1alpha2
 kind: DeschedulerPolicy

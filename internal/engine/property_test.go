@@ -3,8 +3,10 @@ package engine_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -87,7 +89,7 @@ func checkLimit(t *testing.T, what string, have uint, limit *uint) {
 func TestNeverMoreThanThePeer(t *testing.T) {
 	taints := regexp.MustCompile(` taint=\S+`)
 	forRandomClusters(t, func(t *testing.T, rng *rand.Rand, lines []string) {
-		for name := range benchStrategies() {
+		for name := range testkit.Strategies() {
 			if name == "RemoveDuplicates" {
 				continue
 			}
@@ -185,7 +187,7 @@ func randomArgs(name string) string {
 // randomPolicy enables everything, with random limits.
 func randomPolicy(t *testing.T, rng *rand.Rand) *policy.Policy {
 	text := "evictor\n  nodeFit: " + fmt.Sprint(rng.IntN(2) == 0) + "\n"
-	for _, name := range sortedNames(benchStrategies()) {
+	for _, name := range slices.Sorted(maps.Keys(testkit.Strategies())) {
 		text += name + "\n  " + randomArgs(name) + "\n"
 	}
 	text += "limits\n"

@@ -1,12 +1,7 @@
-package engine_test
+package testkit
 
-import (
-	"maps"
-	"slices"
-)
-
-// benchStrategies are the strategies with the arguments that the peer's figures were measured with.
-func benchStrategies() map[string]string {
+// Strategies are all strategies, each with the arguments that the peer's figures were measured with.
+func Strategies() map[string]string {
 	return map[string]string{
 		"HighNodeUtilization":                         "{thresholds: {cpu: 20, memory: 20}}",
 		"LowNodeUtilization":                          "{thresholds: {cpu: 20, memory: 20}, targetThresholds: {cpu: 70, memory: 70}}",
@@ -20,5 +15,3 @@ func benchStrategies() map[string]string {
 		"RemovePodsViolatingTopologySpreadConstraint": "{}",
 	}
 }
-
-func sortedNames(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
