@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+
+	"evenkeel.dev/evenkeel/internal/report"
 )
 
 // Streams are where a command reads and writes.
@@ -59,7 +61,7 @@ func Run(ctx context.Context, streams Streams, args []string) int {
 	if err == nil {
 		return ExitOK
 	}
-	fmt.Fprintf(streams.Err, "%s: %s\n", root.Name(), strings.TrimRight(err.Error(), "\n"))
+	fmt.Fprintf(streams.Err, "%s: %s\n", root.Name(), printableLines(strings.TrimRight(err.Error(), "\n")))
 	var coded *exitError
 	switch {
 	case errors.As(err, &coded):
@@ -69,6 +71,15 @@ func Run(ctx context.Context, streams Streams, args []string) int {
 	default:
 		return ExitError
 	}
+}
+
+// printableLines takes out what a terminal would obey.
+func printableLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = report.Printable(lines[i])
+	}
+	return strings.Join(lines, "\n")
 }
 
 func programName(arg0 string) string {

@@ -236,14 +236,20 @@ func TestStoppingInTheMiddleFinishesOneEvictionAndSaysWhatWasLeft(t *testing.T) 
 // traces is a collector of OpenTelemetry spans.
 type traces struct {
 	collector.UnimplementedTraceServiceServer
-	mu    sync.Mutex
-	names []string
+	mu       sync.Mutex
+	names    []string
+	services []string // service.name of each resource
 }
 
 func (c *traces) Export(_ context.Context, r *collector.ExportTraceServiceRequest) (*collector.ExportTraceServiceResponse, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, resource := range r.ResourceSpans {
+		for _, a := range resource.Resource.Attributes {
+			if a.Key == "service.name" {
+				c.services = append(c.services, a.Value.GetStringValue())
+			}
+		}
 		for _, scope := range resource.ScopeSpans {
 			for _, span := range scope.Spans {
 				c.names = append(c.names, span.Name)
@@ -263,12 +269,16 @@ func TestTracesAreSentToTheCollector(t *testing.T) {
 	go func() { _ = server.Serve(listener) }()
 	defer server.Stop()
 	s := stub.New(pile())
-	if code, _, log := deschedule(t, s, duplicates, "--compat=descheduler", "--otel-collector-endpoint="+listener.Addr().String()); code != 0 {
+	endpoint := "--otel-collector-endpoint=" + listener.Addr().String()
+	if code, _, log := deschedule(t, s, duplicates, "--compat=descheduler", endpoint, "--otel-service-name=even"); code != 0 {
 		t.Fatalf("exit code %d:\n%s", code, log)
 	}
 	slices.Sort(got.names)
 	if want := []string{"cycle", "eviction", "eviction", "execute", "plan", "snapshot", "strategy"}; !slices.Equal(got.names, want) {
 		t.Errorf("spans %q, want %q", got.names, want)
+	}
+	if got.services = slices.Compact(got.services); !slices.Equal(got.services, []string{"even"}) {
+		t.Errorf("services %q, want that of --otel-service-name", got.services)
 	}
 }
 

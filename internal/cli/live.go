@@ -14,8 +14,8 @@ import (
 )
 
 // readLiveCluster takes a snapshot of the cluster that the kubeconfig points to, with the measurements that the policy asks for.
-func readLiveCluster(ctx context.Context, streams Streams, kubeconfig string, p *policy.Policy, now time.Time) (*cluster.Snapshot, error) {
-	client, err := kube.Connection{Kubeconfig: kubeconfig, UserAgent: userAgent()}.Connect()
+func readLiveCluster(ctx context.Context, streams Streams, c *connection, p *policy.Policy, now time.Time) (*cluster.Snapshot, error) {
+	client, err := c.connect()
 	if err != nil {
 		return nil, err
 	}

@@ -31,11 +31,11 @@ Exit status: 0 shown; 1 no cluster or no permission; 2 bad usage.`
 const agentSelector = "app.kubernetes.io/name=evenkeel,app.kubernetes.io/component=agent"
 
 type nodesFlags struct {
-	kubeconfig string
-	selector   string
-	taint      admission.Taint
-	watch      bool
-	output     string
+	live     connection
+	selector string
+	taint    admission.Taint
+	watch    bool
+	output   string
 }
 
 func newNodesCommand(streams Streams) *cobra.Command {
@@ -50,7 +50,7 @@ func newNodesCommand(streams Streams) *cobra.Command {
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), streams) },
 	}
-	cmd.Flags().StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig file; default: the pod's service account, else kubectl's")
+	f.live.addFlags(cmd.Flags())
 	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "show the nodes with these labels only")
 	cmd.Flags().Var(&f.taint, "taint", "the bootstrap taint, KEY[=VALUE]:EFFECT")
 	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "go on and print the nodes that change, until stopped")
@@ -62,7 +62,7 @@ func (f *nodesFlags) run(ctx context.Context, streams Streams) error {
 	if f.output != "table" && f.output != "json" {
 		return usageError(fmt.Errorf("--output %q: the formats are table, json", f.output))
 	}
-	client, err := kube.Connection{Kubeconfig: f.kubeconfig, UserAgent: userAgent()}.Connect()
+	client, err := f.live.connect()
 	if err != nil {
 		return err
 	}

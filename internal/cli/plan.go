@@ -25,7 +25,7 @@ type planFlags struct {
 	why        string
 	maxMoves   int
 	enable     []string
-	kubeconfig string
+	live       connection
 }
 
 func newPlanCommand(streams Streams) *cobra.Command {
@@ -54,7 +54,7 @@ Exit status: 0 the plan was made, 1 bad policy or input, no permission, no API, 
 	flags.StringVarP(&f.output, "output", "o", string(report.Table), "output `FORMAT`: "+strings.Join(report.Formats(), ", "))
 	flags.StringVar(&f.why, "why", "", "tell the whole story of one pod, `NAMESPACE/POD`")
 	flags.IntVar(&f.maxMoves, "max-moves", f.maxMoves, "fail with exit status 3 when the plan has more moves than `N`; -1: any number")
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig `FILE` of the live cluster; default: KUBECONFIG, ~/.kube/config, or the pod's own service account")
+	f.live.addFlags(flags)
 	return cmd
 }
 
@@ -79,9 +79,12 @@ func runPlan(ctx context.Context, streams Streams, f *planFlags) error {
 	if err != nil {
 		return err
 	}
+	if opts.Why.Name != "" && s.Pod(opts.Why.Namespace, opts.Why.Name) == nil {
+		return fmt.Errorf("--why %s: there is no such pod%s", f.why, nearPods(s, opts.Why))
+	}
 	out, err := engine.Plan(s, p, opts)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", policyName(f.policyFile), err)
 	}
 	if err := report.Write(streams.Out, out, s, report.Options{Format: format, Color: colorful(streams.Out)}); err != nil {
 		return err
@@ -133,10 +136,8 @@ func (f *planFlags) time() (time.Time, error) {
 
 // loadPolicy reads a policy, the built-in one when no file is named, and prints its warnings.
 func loadPolicy(streams Streams, file string) (*policy.Policy, error) {
-	name, data := file, []byte(examples.EvenReplicas)
-	if file == "" {
-		name = "built-in policy"
-	} else {
+	name, data := policyName(file), []byte(examples.EvenReplicas)
+	if file != "" {
 		var err error
 		if data, err = readPolicyFile(streams.In, file); err != nil {
 			return nil, fmt.Errorf("read the policy: %w", err)
@@ -149,10 +150,21 @@ func loadPolicy(streams Streams, file string) (*policy.Policy, error) {
 	return p, err
 }
 
+// policyName is how messages call the policy.
+func policyName(file string) string {
+	switch file {
+	case "":
+		return "built-in policy"
+	case "-":
+		return "standard input"
+	}
+	return file
+}
+
 // readCluster takes the snapshot from files or from the live cluster.
 func readCluster(ctx context.Context, streams Streams, f *planFlags, p *policy.Policy, now time.Time) (*cluster.Snapshot, error) {
 	if len(f.snapshots) > 0 {
 		return readSnapshotFiles(streams, f.snapshots, now)
 	}
-	return readLiveCluster(ctx, streams, f.kubeconfig, p, now)
+	return readLiveCluster(ctx, streams, &f.live, p, now)
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
 
-	"evenkeel.dev/evenkeel/internal/kube"
 	"evenkeel.dev/evenkeel/internal/snapfile"
 	"evenkeel.dev/evenkeel/internal/version"
 )
@@ -26,8 +25,7 @@ type snapshotFlags struct {
 	from       []string
 	now        string
 	policyFile string
-	kubeconfig string
-	context    string
+	live       connection
 	pageSize   int64
 	timeout    time.Duration
 }
@@ -58,8 +56,7 @@ Kinds that you may not list are left out and noted; nodes and pods are required.
 	flags.StringArrayVar(&f.from, "from", nil, "read `FILE` or directory instead of a live cluster; may be repeated")
 	flags.StringVar(&f.now, "now", "", "with --from: the `TIME` (RFC 3339) when the objects were read, where the files do not say")
 	flags.StringVar(&f.policyFile, "policy-config-file", "", "DeschedulerPolicy `FILE`: what it asks Prometheus for goes into the snapshot too")
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig `FILE`; default: KUBECONFIG, ~/.kube/config, or the pod's own service account")
-	flags.StringVar(&f.context, "context", "", "`NAME` of the kubeconfig's context; default: its current one")
+	f.live.addFlags(flags)
 	flags.Int64Var(&f.pageSize, "page-size", 500, "read at most `N` objects at once")
 	flags.DurationVar(&f.timeout, "timeout", 2*time.Minute, "give up when the API server takes longer than this for one page")
 	return cmd
@@ -133,7 +130,7 @@ func (f *snapshotFlags) fill(ctx context.Context, streams Streams, out *snapfile
 		options.Progress = func(kind string, objects int) { fmt.Fprintf(streams.Err, "\r\x1b[K%s: %d", kind, objects) }
 		defer fmt.Fprint(streams.Err, "\r\x1b[K")
 	}
-	client, err := kube.Connection{Kubeconfig: f.kubeconfig, Context: f.context, UserAgent: userAgent()}.Connect()
+	client, err := f.live.connect()
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"time"
 
 	"evenkeel.dev/evenkeel/internal/cluster"
@@ -12,8 +11,5 @@ import (
 // time the snapshot was taken.
 func readSnapshotFiles(streams Streams, paths []string, now time.Time) (*cluster.Snapshot, error) {
 	s, _, err := snapfile.Read(paths, snapfile.Options{Now: now, Stdin: streams.In})
-	if err != nil {
-		return nil, fmt.Errorf("read snapshot: %w", err)
-	}
-	return s, nil
+	return s, err
 }

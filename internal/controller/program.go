@@ -104,7 +104,11 @@ func (f *PolicyFile) compile(data []byte) (*Program, error) {
 		Plan: func(s *cluster.Snapshot, around Around) (*plan.Plan, error) {
 			o := f.Options
 			o.Around = around
-			return engine.Plan(s, p, o)
+			plan, err := engine.Plan(s, p, o)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", f.Path, err)
+			}
+			return plan, nil
 		},
 		Evictions: evict.Options{GracePeriodSeconds: p.GracePeriodSeconds, FailureEvents: p.EvictionFailureEventNotification},
 		text:      data,

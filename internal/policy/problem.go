@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -30,8 +32,27 @@ func (p Problem) String() string {
 	if p.Line > 0 {
 		s = fmt.Sprintf("%s (line %d)", s, p.Line)
 	}
-	return s
+	return harmless(s)
 }
+
+// harmless writes out what a terminal would obey, which keys and values of a file may hold.
+func harmless(s string) string {
+	if !strings.ContainsFunc(s, isUnprintable) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if isUnprintable(r) {
+			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// isUnprintable: spaces other than " " are, and so is what turns the direction of writing.
+func isUnprintable(r rune) bool { return !unicode.IsPrint(r) }
 
 // Warning is something in a usable policy file that does not do what whoever
 // wrote it must have meant.

@@ -55,7 +55,7 @@ func (t *table) head() {
 	}
 	for _, c := range s.ByStrategy {
 		if c.Error != "" {
-			fmt.Fprintf(t.w, "%s %s/%s: %s\n", t.red("Not run:"), c.Profile, c.Strategy, c.Error)
+			fmt.Fprintf(t.w, "%s %s/%s: %s\n", t.red("Not run:"), Printable(c.Profile), c.Strategy, Printable(c.Error))
 		}
 	}
 }
@@ -120,24 +120,24 @@ func (t *table) foot() {
 		if n := len(list) - shownWorkloads; n > 0 && !t.wide {
 			list, more = list[:shownWorkloads], fmt.Sprintf(" … and %d more", n)
 		}
-		fmt.Fprintf(t.w, "%s %s%s\n", t.yellow("Moved without a PodDisruptionBudget:"), strings.Join(list, ", "), more)
+		fmt.Fprintf(t.w, "%s %s%s\n", t.yellow("Moved without a PodDisruptionBudget:"), Printable(strings.Join(list, ", ")), more)
 	}
 	for _, n := range s.Notes {
-		fmt.Fprintf(t.w, "%s %s\n", t.yellow("Note:"), printable(n))
+		fmt.Fprintf(t.w, "%s %s\n", t.yellow("Note:"), Printable(n))
 	}
 }
 
 func (t *table) story() {
 	s := t.plan.Story
 	if !s.Found {
-		fmt.Fprintf(t.w, "\nThere is no pod %s in the snapshot.\n", s.Pod)
+		fmt.Fprintf(t.w, "\nThere is no pod %s in the snapshot.\n", Printable(s.Pod.String()))
 		return
 	}
 	where := "not on a node"
 	if s.Node != "" {
 		where = "on node " + s.Node
 	}
-	fmt.Fprintf(t.w, "\n%s %s\n", t.bold(s.Pod.String()), where)
+	fmt.Fprintf(t.w, "\n%s %s\n", t.bold(Printable(s.Pod.String())), Printable(where))
 	rows := [][]string{{"WHO", "WHAT"}}
 	for _, l := range s.Lines {
 		rows = append(rows, []string{l.About, l.Reason.Message})
@@ -150,15 +150,15 @@ func (t *table) grid(rows [][]string) {
 	w := tabwriter.NewWriter(t.w, 0, 8, 2, ' ', 0)
 	for _, row := range rows {
 		for i := range row {
-			row[i] = printable(row[i])
+			row[i] = Printable(row[i])
 		}
 		fmt.Fprintln(w, "  "+strings.Join(row, "\t"))
 	}
 	_ = w.Flush() // the buffer below keeps the error
 }
 
-// printable takes out what a terminal would obey, which names in a file may hold.
-func printable(s string) string {
+// Printable takes out what a terminal would obey, which names in a file may hold.
+func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return '�'

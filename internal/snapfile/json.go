@@ -66,11 +66,11 @@ func (d *document) readObject(s *scanner) error {
 			return err
 		}
 		head = append(head, c)
-		if c == '}' {
-			return d.end(head, 0)
-		}
 		if len(head) > maxObject {
 			return errTooLong
+		}
+		if c == '}' {
+			return d.end(head, 0)
 		}
 	}
 }

@@ -151,13 +151,17 @@ func (s *scanner) value() ([]byte, error) {
 	var m matcher
 	seen := 0
 	for {
-		if n := m.end(s.buf[s.from+seen:]); n >= 0 {
+		n := m.end(s.buf[s.from+seen:])
+		if n >= 0 {
 			seen += n
-			break
+		} else {
+			seen = len(s.buf) - s.from
 		}
-		seen = len(s.buf) - s.from
 		if seen > maxObject {
 			return nil, errTooLong
+		}
+		if n >= 0 {
+			break
 		}
 		if !s.more() {
 			if m.depth > 0 || m.quoted || !errors.Is(s.err, io.EOF) {

@@ -109,6 +109,36 @@ func TestAnObjectWithoutEndIsRefusedBeforeItFillsTheMemory(t *testing.T) {
 	}
 }
 
+// TestAWholeObjectOfMoreThan64MiBIsRefused: also when its end is there, and just beyond.
+func TestAWholeObjectOfMoreThan64MiBIsRefused(t *testing.T) {
+	part := strings.Repeat("x", 1<<20)
+	for name, c := range map[string]struct{ head, tail string }{
+		"JSON":           {`{"apiVersion":"v1","kind":"Pod","metadata":{"annotations":{"a":"`, `"}}}`},
+		"JSON two parts": {`{"apiVersion":"` + strings.Repeat("x", 8<<20) + `","kind":"`, `"}`},
+		"JSON item":      {`{"apiVersion":"v1","kind":"List","items":[{"kind":"`, `"}]}`},
+		"YAML":           {"apiVersion: v1\nkind: Pod\nmetadata:\n  annotations:\n    a: ", "\n    b: c\n"},
+		"YAML item":      {"apiVersion: v1\nkind: List\nitems:\n- kind: ", "\n  a: b\n"},
+	} {
+		const parts = 64
+		stream := &endless{part: func(i int) string {
+			switch {
+			case i == 0:
+				return c.head
+			case i <= parts:
+				return part
+			case i == parts+1:
+				return c.tail
+			}
+			return ""
+		}}
+		_, _, err := snapfile.Read([]string{"-"}, snapfile.Options{Stdin: stream})
+		var where *snapfile.Error
+		if !errors.As(err, &where) || !strings.Contains(err.Error(), "more than 64 MiB") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // BenchmarkRead reads generated clusters, and reports how long that takes as a multiple of what encoding/json needs to cut the same bytes into
 // tokens: the aim is less than 3.
 func BenchmarkRead(b *testing.B) {

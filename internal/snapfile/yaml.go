@@ -125,7 +125,7 @@ func (d *yamlDocument) line(line []byte, number int) error {
 		}
 		d.headLine = number
 	}
-	if d.head.Len() > maxObject {
+	if d.head.Len()+len(line) > maxObject {
 		return errTooLong
 	}
 	d.head.Write(line)
@@ -161,7 +161,7 @@ func (d *yamlDocument) itemsLine(line []byte, number int) (bool, error) {
 		d.inItems = false
 		return false, d.flush()
 	}
-	if d.text.Len() > maxObject {
+	if d.text.Len()+len(line) > maxObject {
 		return true, errTooLong
 	}
 	d.text.Write(line)
