@@ -138,9 +138,9 @@ func TestAgentThatDiesLateLeavesNoBatchOfRefusals(t *testing.T) {
 		inOneSecond int
 	}{
 		"short attempt":           {Settings{Limit: 2, Attempt: seconds(10), Absent: seconds(5)}, time.Hour, 20, 5500 * time.Millisecond, 5500 * time.Millisecond, 8},
-		"after boot":              {Settings{Limit: 2}, time.Minute, 60, 35 * time.Second, 35 * time.Second, 6},
-		"patience ends too late":  {Settings{Limit: 2}, time.Hour, 60, 45 * time.Second, 45 * time.Second, 7},
-		"early, and not replaced": {Settings{Limit: 2}, time.Minute, 60, 3 * time.Second, 18 * time.Second, 5},
+		"after boot":              {Settings{Limit: 2}, time.Minute, 40, 35 * time.Second, 35 * time.Second, 6},
+		"patience ends too late":  {Settings{Limit: 2}, time.Hour, 40, 45 * time.Second, 45 * time.Second, 7},
+		"early, and not replaced": {Settings{Limit: 2}, time.Minute, 30, 3 * time.Second, 18 * time.Second, 5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onStage(t, c.settings, func(s *stage) {
@@ -206,13 +206,13 @@ func TestFolderThatCannotBeUsedStillSpreadsRefusals(t *testing.T) {
 		if err := errors.Join(os.RemoveAll(gate), os.WriteFile(gate, nil, 0o644)); err != nil {
 			t.Fatal(err)
 		}
-		s.hold = 10 * time.Minute
-		s.herd(40)
+		s.uptime, s.hold = time.Minute, 10*time.Minute
+		s.herd(15)
 		refused := s.refused()
-		if len(refused) != 39 {
-			t.Errorf("%d of 40 were refused", len(refused))
+		if len(refused) != 14 {
+			t.Errorf("%d of 15 were refused, one at a time", len(refused))
 		}
-		if n := inOneSecond(refused); n > 10 {
+		if n := inOneSecond(refused); n > 6 {
 			t.Errorf("%d refusals in one second", n)
 		}
 	})
