@@ -1,11 +1,14 @@
 package cli_test
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"k8s.io/klog/v2"
 
 	"evenkeel.dev/evenkeel/internal/kube/stub"
 )
@@ -28,9 +31,15 @@ clusters: [{name: away, cluster: {server: "http://127.0.0.1:1"}}, {name: here, c
 
 // TestOddAnswersOfAServerAreOneError: what client-go logs by itself is not beside it.
 func TestOddAnswersOfAServerAreOneError(t *testing.T) {
+	var beside bytes.Buffer
+	klog.ClearLogger()
+	klog.LogToStderr(false)
+	klog.SetOutput(&beside)
+	defer klog.LogToStderr(true)
 	for _, code := range []int{http.StatusForbidden, http.StatusOK, http.StatusBadGateway} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/html")
+			w.Header().Set("Warning", `299 - "client-go logs this"`)
 			w.WriteHeader(code)
 			fmt.Fprint(w, "<html>\x1b[31mlog in first</html>")
 		}))
@@ -42,5 +51,9 @@ func TestOddAnswersOfAServerAreOneError(t *testing.T) {
 				t.Errorf("%s, HTTP status %d: exit status %d, want 1 and one line:\n%s", args[0], code, status, errs)
 			}
 		}
+	}
+	klog.Flush()
+	if beside.Len() > 0 {
+		t.Errorf("client-go wrote %s", beside.String())
 	}
 }
