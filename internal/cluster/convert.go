@@ -206,6 +206,7 @@ func (c *Converter) spec(p *corev1.Pod) *Spec {
 func (c *Converter) sharedPlacement(p *Placement, affinity *corev1.Affinity) *Placement {
 	key := corev1.PodSpec{Tolerations: p.Tolerations, NodeSelector: p.NodeSelector, Affinity: affinity}
 	data, err := key.Marshal()
+	p.only = onlyNode(p.Required)
 	p.required = nodeaffinity.NewRequiredNodeAffinity(p.NodeSelector, affinity)
 	if len(p.Preferred) > 0 {
 		p.preferred, _ = nodeaffinity.NewPreferredSchedulingTerms(p.Preferred) // terms that can't be parsed count nothing

@@ -44,6 +44,7 @@ type Placement struct {
 	// Preferred is spec.affinity.nodeAffinity.preferredDuringScheduling….
 	Preferred []corev1.PreferredSchedulingTerm
 
+	only      string // the one node that Required names, if it does
 	required  nodeaffinity.RequiredNodeAffinity
 	preferred *nodeaffinity.PreferredSchedulingTerms
 }
@@ -61,6 +62,9 @@ func (p *Placement) Weight(n *NodeInfo) int64 {
 func (p *Placement) Selects(n *NodeInfo) bool {
 	if len(p.NodeSelector) == 0 && p.Required == nil {
 		return true
+	}
+	if p.only != "" && n.Name != p.only {
+		return false
 	}
 	ok, err := p.required.Match(n.object)
 	return ok && err == nil
@@ -203,6 +207,21 @@ func (c *Converter) placement(in *corev1.PodSpec) *Placement {
 		affinity = &corev1.Affinity{NodeAffinity: in.Affinity.NodeAffinity}
 	}
 	return c.sharedPlacement(p, affinity)
+}
+
+// onlyNode is the node that a selector names by its field metadata.name, as the DaemonSet controller does for each of its pods; empty when it
+// names none, or may let others pass.
+func onlyNode(s *corev1.NodeSelector) string {
+	name := ""
+	for i := 0; s != nil && i < len(s.NodeSelectorTerms); i++ {
+		fields := s.NodeSelectorTerms[i].MatchFields
+		if len(fields) != 1 || fields[0].Key != metav1.ObjectNameField || fields[0].Operator != corev1.NodeSelectorOpIn || len(fields[0].Values) != 1 ||
+			name != "" && name != fields[0].Values[0] {
+			return ""
+		}
+		name = fields[0].Values[0]
+	}
+	return name
 }
 
 func terms(list []corev1.PodAffinityTerm) []Term {

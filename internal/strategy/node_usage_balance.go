@@ -249,7 +249,7 @@ func helps(u *nodeUsage, use []int64) bool {
 func (b *nodeBalance) try(u *nodeUsage, p *cluster.Pod, use []int64, rec *receivers) (v plan.Verdict, at *cluster.Node) {
 	why, ok := rec.propose(use, Why{Reason: b.reason(u)})
 	if !ok {
-		reason := b.rs.overloads(use, b.targets)
+		reason := b.rs.overloads(use, rec.left(), len(b.targets))
 		b.c.Refuse(p, gateStrategy, reason)
 		return plan.Verdict{Gate: gateStrategy, Reason: reason}, nil
 	}

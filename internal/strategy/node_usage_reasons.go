@@ -120,17 +120,14 @@ func (rs usedResources) noHelp(u *nodeUsage) plan.Reason {
 
 // overloads says that no node could take the pod and stay within its ceiling. The numbers are what the pod uses, and the most that
 // any of the nodes has left below its ceiling; the words name what is short on all of them, if anything is.
-func (rs usedResources) overloads(use []int64, nodes []*nodeUsage) plan.Reason {
-	numbers := plan.Numbers{"targets": float64(len(nodes))}
+func (rs usedResources) overloads(use, room []int64, nodes int) plan.Reason {
+	numbers := plan.Numbers{"targets": float64(nodes)}
 	var short []string
 	for i := range rs {
 		if use[i] == 0 {
 			continue
 		}
-		most := nodes[0].ceiling[i] - nodes[0].use[i]
-		for _, u := range nodes[1:] {
-			most = max(most, u.ceiling[i]-u.use[i])
-		}
+		most := room[i]
 		numbers["uses:"+string(rs[i].name)] = float64(use[i])
 		numbers["mostLeft:"+string(rs[i].name)] = float64(most)
 		if use[i] > most {
@@ -138,7 +135,7 @@ func (rs usedResources) overloads(use []int64, nodes []*nodeUsage) plan.Reason {
 			short = append(short, fmt.Sprintf("it uses %s of %s, and at most %s is left", want.String(), rs[i].name, left.String()))
 		}
 	}
-	message := fmt.Sprintf("none of the %d nodes to move to could take it and stay within the target", len(nodes))
+	message := fmt.Sprintf("none of the %d nodes to move to could take it and stay within the target", nodes)
 	if len(short) > 0 {
 		message += ": " + strings.Join(short, "; ")
 	}

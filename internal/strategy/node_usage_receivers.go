@@ -26,6 +26,7 @@ type receivers struct {
 	key    []byte
 	hint   int     // where the last search ended
 	room   []int64 // by resource: no node has more left
+	seen   int     // of booked, when that was measured
 }
 
 // takers are the nodes that can take a pod of one size and stay within their ceilings.
@@ -49,8 +50,16 @@ func newReceivers(rs usedResources, targets []*nodeUsage, kind meterKind) *recei
 	return r
 }
 
-// measure finds out how much room there is.
+// left is the most that any node has left below its ceiling, by resource.
+func (r *receivers) left() []int64 {
+	if r.seen != len(r.booked) {
+		r.measure()
+	}
+	return r.room
+}
+
 func (r *receivers) measure() {
+	r.seen = len(r.booked)
 	for i := range r.room {
 		r.room[i] = math.MinInt64
 		for _, u := range r.usages {
@@ -119,7 +128,7 @@ func (r *receivers) any(use []int64) bool {
 			return true
 		}
 	}
-	r.measure() // so that what is as large is refused at once
+	r.left() // so that what is as large is refused at once
 	return false
 }
 

@@ -75,28 +75,29 @@ func (n *nodeReplicas) count(compat bool) int {
 
 // duplicates are the movable pods less one that always stays. Where pods of the group differ in their further owners, one of each kind stays.
 func (n *nodeReplicas) duplicates() []*cluster.Pod {
-	var kept [][]cluster.Owner
+	if n.whole || !slices.ContainsFunc(n.movable, func(p *cluster.Pod) bool { return len(p.Owners) > 1 }) {
+		return n.movable[min(1, len(n.movable)):]
+	}
+	kept := map[string]bool{}
 	var rest []*cluster.Pod
 	for _, p := range n.movable {
-		if n.whole && len(kept) > 0 || slices.ContainsFunc(kept, func(owners []cluster.Owner) bool { return sameOwners(owners, p.Owners) }) {
+		if owners := ownersKey(p.Owners); kept[owners] {
 			rest = append(rest, p)
 		} else {
-			kept = append(kept, p.Owners)
+			kept[owners] = true
 		}
 	}
 	return rest
 }
 
-func sameOwners(a, b []cluster.Owner) bool {
-	if len(a) != len(b) {
-		return false
+// ownersKey is equal for lists that name the same owners.
+func ownersKey(owners []cluster.Owner) string {
+	names := make([]string, len(owners))
+	for i := range owners {
+		names[i] = owners[i].Kind + "/" + owners[i].Name
 	}
-	for i := range a {
-		if !slices.ContainsFunc(b, func(o cluster.Owner) bool { return o.Kind == a[i].Kind && o.Name == a[i].Name }) {
-			return false
-		}
-	}
-	return true
+	slices.Sort(names)
+	return strings.Join(names, ",")
 }
 
 // Run implements Strategy.

@@ -30,6 +30,12 @@ func hardOwners() []HardCluster {
 				w.add("pod ns/p%d node=n0 owner=ReplicaSet/w cpu=10m", i)
 			}
 		}},
+		{Name: "one node with all pods, of one owner and each of another", Policy: "RemoveDuplicates\n", lines: func(w *lines, n int) {
+			w.nodes(n, "cpu=40 pods=100000")
+			for i := range 30 * n {
+				w.add("pod ns/p%d node=n0 owner=ReplicaSet/w owner=Other/w%d cpu=10m", i, i/2)
+			}
+		}},
 		{Name: "one node with all pods, of many owners", Policy: "RemoveDuplicates\n" + lowPolicy + restartPolicy, lines: func(w *lines, n int) {
 			w.nodes(n, "cpu=40 pods=100000")
 			for i := range 30 * n {
@@ -55,6 +61,15 @@ func hardOwners() []HardCluster {
 			}
 			for i := range 30 * n {
 				w.add("pod ns/p%d node=n%d owner=ReplicaSet/w%d cpu=%dm mem=%d", i, i%(n/2), i/10, 82000+i/10, i)
+			}
+		}},
+		{Name: "many pods too large for the under-used nodes, which are small", Policy: lowPolicy, lines: func(w *lines, n int) {
+			for i := range n / 2 {
+				w.add("node s%d cpu=4", i)
+				w.add("node n%d cpu=400", i)
+			}
+			for i := range 30 * n {
+				w.add("pod ns/p%d node=n%d owner=ReplicaSet/w%d cpu=%dm", i, i%(n/2), i/10, 5000+i/10)
 			}
 		}},
 		{Name: "measured pods", Policy: lowPolicy + "  metricsUtilization: {source: KubernetesMetrics}\n", lines: func(w *lines, n int) {
