@@ -30,8 +30,8 @@ type counter struct {
 	// staying leaves out pods that are being deleted, as topology spread does and affinity does not.
 	staying bool
 
-	having map[int32]int // how many of the domains that count have a count; nil until it is asked for
-	least  int32         // the smallest of these
+	having []int32 // how many of the domains that count have a count, by the count; nil until it is asked for
+	least  int32   // the smallest of these
 }
 
 // at is the domain of n, -1 when n does not count.
@@ -64,7 +64,7 @@ func (c *counter) recount(d, by int32) {
 		return
 	}
 	c.having[was]--
-	c.having[was+by]++
+	c.have(was + by)
 	switch {
 	case was+by < c.least:
 		c.least = was + by
@@ -73,14 +73,21 @@ func (c *counter) recount(d, by int32) {
 	}
 }
 
+func (c *counter) have(n int32) {
+	for int(n) >= len(c.having) {
+		c.having = append(c.having, 0)
+	}
+	c.having[n]++
+}
+
 // fewest is the count of the domain that has fewest.
 func (c *counter) fewest() int32 {
 	if c.having == nil {
-		c.having = map[int32]int{}
+		c.having = []int32{}
 		first := true
 		for d, n := range c.counts {
 			if c.domains == nil || c.domains[d] {
-				c.having[n]++
+				c.have(n)
 				if first || n < c.least {
 					c.least, first = n, false
 				}

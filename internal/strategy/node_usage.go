@@ -51,6 +51,7 @@ type nodeUsage struct {
 	use      []int64
 	capacity []int64
 	ceiling  []int64 // capacity up to the high threshold, all of it where there is no threshold
+	place    int     // of a target among the targets, the emptiest first
 	quota    int     // by default: how many pods the peer would move off the node, and so the most that we do
 }
 
@@ -177,7 +178,7 @@ func sortByRawAscending(nodes []*nodeUsage) {
 
 // sortByExcess orders nodes by how far they are over the high thresholds, furthest first.
 func (rs usedResources) sortByExcess(nodes []*nodeUsage) {
-	slices.SortStableFunc(nodes, func(a, b *nodeUsage) int {
+	slices.SortFunc(nodes, func(a, b *nodeUsage) int {
 		mostA, sumA := rs.excess(a)
 		mostB, sumB := rs.excess(b)
 		return cmp.Or(cmp.Compare(mostB, mostA), cmp.Compare(sumB, sumA), strings.Compare(a.node.Name, b.node.Name))
@@ -186,7 +187,7 @@ func (rs usedResources) sortByExcess(nodes []*nodeUsage) {
 
 // sortByFill orders nodes by how full they are, emptiest first.
 func (rs usedResources) sortByFill(nodes []*nodeUsage) {
-	slices.SortStableFunc(nodes, func(a, b *nodeUsage) int {
+	slices.SortFunc(nodes, func(a, b *nodeUsage) int {
 		return cmp.Or(cmp.Compare(rs.fill(a), rs.fill(b)), strings.Compare(a.node.Name, b.node.Name))
 	})
 }

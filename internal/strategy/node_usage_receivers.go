@@ -42,7 +42,8 @@ func newReceivers(rs usedResources, targets []*nodeUsage, kind meterKind) *recei
 		lists: map[string]*takers{}, room: make([]int64, len(rs)),
 	}
 	rs.sortByFill(r.usages)
-	for _, u := range r.usages {
+	for i, u := range r.usages {
+		u.place = i
 		r.byNode[u.node] = u
 		r.nodes = append(r.nodes, u.node)
 	}
@@ -98,7 +99,7 @@ func (r *receivers) list(use []int64) *takers {
 	}
 	for _, n := range r.booked[list.seen:] {
 		if !r.byNode[n].takes(use) {
-			list.drop(n)
+			list.drop(r.byNode, n)
 		}
 	}
 	list.seen = len(r.booked)
@@ -133,8 +134,9 @@ func (r *receivers) any(use []int64) bool {
 }
 
 // drop takes out a node that can't take another pod of the size.
-func (t *takers) drop(n *cluster.Node) {
-	if i := slices.Index(t.nodes, n); i >= 0 {
+func (t *takers) drop(usage map[*cluster.Node]*nodeUsage, n *cluster.Node) {
+	i, found := slices.BinarySearchFunc(t.nodes, usage[n].place, func(other *cluster.Node, place int) int { return usage[other].place - place })
+	if found {
 		t.nodes = slices.Delete(t.nodes, i, i+1)
 	}
 }

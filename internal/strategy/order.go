@@ -34,7 +34,7 @@ func SortLeastImportantFirst(pods []*cluster.Pod) {
 
 // SortOldestFirst orders pods by creation time, then namespace and name.
 func SortOldestFirst(pods []*cluster.Pod) {
-	slices.SortStableFunc(pods, func(a, b *cluster.Pod) int {
+	slices.SortFunc(pods, func(a, b *cluster.Pod) int {
 		return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 	})
 }

@@ -157,9 +157,19 @@ func newDomainCounts(d *domains) *domainCounts {
 	return c
 }
 
-// sort puts the domains in order after counts were written to directly.
+// sort puts the domains in order after counts were written to directly, when order still is that of their numbers. Of many domains most have no pod.
 func (c *domainCounts) sort() {
-	slices.SortStableFunc(c.order, func(a, b int32) int { return cmp.Compare(c.count[a], c.count[b]) })
+	var some []int32
+	empty := c.order[:0]
+	for _, id := range c.order {
+		if c.count[id] == 0 {
+			empty = append(empty, id)
+		} else {
+			some = append(some, id)
+		}
+	}
+	slices.SortFunc(some, func(a, b int32) int { return cmp.Or(cmp.Compare(c.count[a], c.count[b]), cmp.Compare(a, b)) })
+	copy(c.order[len(empty):], some)
 	for i, id := range c.order {
 		c.at[id] = int32(i)
 	}
