@@ -1,16 +1,21 @@
 package cli_test
 
 import (
+	"bytes"
+	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"evenkeel.dev/evenkeel/internal/cli"
 	"evenkeel.dev/evenkeel/internal/kube/stub"
 )
 
@@ -188,5 +193,41 @@ items:
 	const none = `there is no answer to the Prometheus query "disk", only to "cpu"`
 	if by := got.Summary.ByStrategy; by[0].Moves != 1 || by[0].Error != "" || by[1].Moves != 0 || by[1].Error != none {
 		t.Errorf("got %+v, want one move by cpu, and %q", by, none)
+	}
+}
+
+// TestTheTokenOfASecretIsReadForEachCycle runs two cycles, between which the token in the Secret changes, and Prometheus takes the new one alone.
+func TestTheTokenOfASecretIsReadForEachCycle(t *testing.T) {
+	var current atomic.Int32 // counts the cycles that Prometheus has answered
+	token := func() string { return fmt.Sprint("token-", current.Load()) }
+	prometheus := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer "+token() {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		current.Add(1)
+		fmt.Fprint(w, `{"status":"success","data":{"resultType":"vector","result":[
+			{"metric":{"instance":"one"},"value":[1,"0.4"]},{"metric":{"instance":"two"},"value":[1,"0.4"]}]}}`)
+	}))
+	defer prometheus.Close()
+	s := stub.New(roomy())
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/api/v1/namespaces/monitoring/secrets/prometheus" {
+			s.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"apiVersion":"v1","kind":"Secret","data":{"prometheusAuthToken":%q}}`, base64.StdEncoding.EncodeToString([]byte(token())))
+	}))
+	defer api.Close()
+	policy := strings.Replace(fmt.Sprintf(byQuery, prometheus.URL), "prometheus: {url:", "prometheus: {authToken: {secretReference: {namespace: monitoring, name: prometheus}}, url:", 1)
+	ctx, stop := context.WithCancel(t.Context())
+	log := &stopAfter{cycles: 2, stop: stop}
+	cli.Run(ctx, cli.Streams{In: strings.NewReader(""), Out: &bytes.Buffer{}, Err: log}, []string{
+		"descheduler", "--client-connection-kubeconfig=" + kubeconfigOf(t, api.URL), "--secure-port=0", "--descheduling-interval=1ms",
+		"--policy-config-file=" + file(t, "policy.yaml", policy),
+	})
+	if text := log.text.String(); current.Load() < 2 || strings.Contains(text, "401") || strings.Contains(text, "could not run") {
+		t.Errorf("Prometheus answered %d times, want 2:\n%s", current.Load(), text)
 	}
 }

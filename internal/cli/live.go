@@ -65,11 +65,15 @@ func prometheusUsage(client *kube.Client, p *policy.Prometheus, queries []string
 	if p == nil {
 		return nobodyToAsk(queries)
 	}
-	source := &kube.Prometheus{URL: p.URL, Queries: queries, Token: kube.ServiceAccountToken}
-	if p.AuthToken != nil {
-		source.Token = kube.SecretToken(client, p.AuthToken.SecretReference.Namespace, p.AuthToken.SecretReference.Name)
+	return (&kube.Prometheus{URL: p.URL, Queries: queries, Token: tokenOf(client, p)}).Usage
+}
+
+// tokenOf is the token of the Secret that the policy names, else that of the service account.
+func tokenOf(client *kube.Client, p *policy.Prometheus) kube.Token {
+	if p.AuthToken == nil {
+		return kube.ServiceAccountToken
 	}
-	return source.Usage
+	return kube.SecretToken(client, p.AuthToken.SecretReference.Namespace, p.AuthToken.SecretReference.Name)
 }
 
 // nobodyToAsk fails each query, and so the strategies that need its answer, and nothing else.
