@@ -16,8 +16,8 @@ FUZZTIME ?= 10s
 LIST = go list -f '{{.ImportPath}} {{join .TestImports " "}} {{join .XTestImports " "}}' ./... | awk
 REAL = $(shell $(LIST) '/evenkeel\/test\/(harness|scale)/ {print $$1}')
 UNIT = $(shell $(LIST) '!/evenkeel\/test\/(harness|scale|node)/ {print $$1}')
-# packages whose tests also run as Windows executables, besides those of test/cniexe/wine.sh
-WINDOWS = $(addprefix ./,$(wildcard internal/pace internal/podstate internal/install internal/agent))
+# packages whose tests also run as Windows executables, besides those of the wine.sh scripts
+WINDOWS = $(addprefix ./internal/,pace podstate herd)
 STEP := test/components/step.sh
 
 .PHONY: help build components test test-unit test-race test-windows vet lint e2e test-worker bench conformance fuzz release clean
@@ -44,6 +44,7 @@ test-race: ## the same under the race detector
 
 test-windows: ## the node side's tests as real Windows executables, under Wine
 	test/cniexe/wine.sh
+	test/startgate/wine.sh
 	@dir=$$(test/wine/build.sh); trap "$$dir/stopwin" EXIT; $$dir/startwin; \
 	GOOS=windows GOARCH=amd64 go test -p 1 -exec $$dir/runwin $(WINDOWS)
 

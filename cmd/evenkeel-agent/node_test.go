@@ -38,6 +38,7 @@ func newNode(t *testing.T, config string) *node {
 	n.socket = filepath.Join(n.dir, "run", "agent.sock")
 	if runtime.GOOS == "windows" {
 		n.socket = `\\.\pipe\` + filepath.Base(n.dir)
+		n.pluginTime = time.Second // more than process starts take under Wine, or no two would be seen at once
 	}
 	for _, d := range []string{n.bin, n.pods} {
 		n.must(os.MkdirAll(d, 0o755))

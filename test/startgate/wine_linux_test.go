@@ -25,6 +25,7 @@ type windows struct {
 	run      string // runs a Windows executable
 	dir      string
 	programs string
+	env      []string // of the plugin
 }
 
 func newWindows(t *testing.T) windows {
@@ -77,6 +78,7 @@ func (w windows) call(command, namespace, pod, uid string) (string, error) {
 	cmd := w.command(filepath.Join(w.bin(), "azure-vnet.exe"))
 	cmd.Env = append(os.Environ(), "CNI_COMMAND="+command, "CNI_CONTAINERID=c-"+pod, "CNI_IFNAME=eth0",
 		"CNI_ARGS=IgnoreUnknown=1;K8S_POD_NAMESPACE="+namespace+";K8S_POD_NAME="+pod+";K8S_POD_UID="+uid)
+	cmd.Env = append(cmd.Env, w.env...)
 	cmd.Stdin = strings.NewReader(`{"cniVersion":"0.3.0","name":"azure","type":"azure-vnet"}`)
 	return w.output(cmd)
 }
@@ -123,38 +125,48 @@ func TestWindowsExecutablesPaceByARealAPIServer(t *testing.T) {
 			t.Logf("agent: %v\n%s", err, log)
 		}
 	})
-	harness.Await(t, 2*time.Minute, "the agent is ready", func(context.Context) error {
-		out, err := w.output(w.command(agent, "status", "--socket", pipe, "-o", "json"))
-		if err == nil && !strings.Contains(out, `"ready": true`) {
-			err = fmt.Errorf("%s", out)
+	says := func(text string) func(context.Context) error {
+		return func(context.Context) error {
+			out, err := w.output(w.command(agent, "status", "--socket", pipe, "-o", "json"))
+			if err == nil && !strings.Contains(out, text) {
+				err = fmt.Errorf("%s", out)
+			}
+			return err
 		}
-		return err
-	})
+	}
+	harness.Await(t, 2*time.Minute, "the agent is ready", says(`"ready": true`))
 
 	namespace := c.Namespace(t)
 	uids := map[string]string{}
-	for _, name := range []string{"a", "b"} {
+	for _, name := range []string{"first", "second"} {
 		uids[name] = heldPod(t, c, namespace, name, node)
 	}
-	if out, err := w.call("ADD", namespace, "a", uids["a"]); err != nil || !strings.Contains(out, "10.1.0.4/16") {
+	telemetry := w.leaveTelemetry()
+	w.env = append(w.env, "STUB_LOCK=20s")
+	if out, err := w.call("ADD", namespace, "first", uids["first"]); err != nil || !strings.Contains(out, "10.1.0.4/16") {
 		t.Fatalf("the first ADD: %v: %s", err, out)
 	}
+	harness.Await(t, time.Minute, "the plugin has left its telemetry process behind", telemetry.runs)
 	second := make(chan string, 1)
 	go func() {
-		out, err := w.call("ADD", namespace, "b", uids["b"])
+		out, err := w.call("ADD", namespace, "second", uids["second"])
 		second <- fmt.Sprint(out, err)
 	}()
-	began := time.Now()
-	if out, err := w.call("GET_ENDPOINT_STATE", namespace, "", ""); err != nil || strings.TrimSpace(out) != `{"ContainerInterfaces":{}}` {
-		t.Fatalf("the second caller reads both streams and got %v: %q", err, out)
+	harness.Await(t, time.Minute, "the second ADD waits", says(`"name": "second"`))
+	for command, want := range map[string]string{"GET_ENDPOINT_STATE": `{"ContainerInterfaces":{}}`, "DEL": "10.1.0.4/16"} {
+		began := time.Now()
+		out, err := w.call(command, namespace, "gone", "uid-gone")
+		if err != nil || !strings.Contains(out, want) || command != "DEL" && strings.TrimSpace(out) != want {
+			t.Fatalf("the caller of %s reads both streams and got %v: %q", command, err, out)
+		}
+		t.Logf("%s took %s while a pod waited", command, time.Since(began).Round(time.Millisecond))
 	}
-	t.Logf("GET_ENDPOINT_STATE took %s while a pod waited", time.Since(began).Round(time.Millisecond))
 	select {
 	case out := <-second:
 		t.Fatalf("the second ADD did not wait: %s", out)
 	case <-time.After(3 * time.Second):
 	}
-	c.Release(t, namespace, "a") // and it becomes ready
+	c.Release(t, namespace, "first") // and it becomes ready
 	select {
 	case out := <-second:
 		if !strings.Contains(out, "10.1.0.4/16") {
@@ -166,6 +178,9 @@ func TestWindowsExecutablesPaceByARealAPIServer(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(w.dir, "azure-vnet.json")); err != nil {
 		t.Fatalf("the plugin's state is not in the caller's working directory: %v", err)
 	}
+	if _, err := os.Stat(filepath.Join(w.dir, "azure-vnet.lock")); !errors.Is(err, os.ErrNotExist) {
+		t.Fatalf("the plugin's lock is left (%v)", err)
+	}
 
 	harness.Await(t, time.Minute, "the plugin is overwritten", func(context.Context) error { return w.plugin("v2") })
 	harness.Await(t, time.Minute, "the new plugin is adopted", func(context.Context) error {
@@ -174,6 +189,40 @@ func TestWindowsExecutablesPaceByARealAPIServer(t *testing.T) {
 			err = fmt.Errorf("the original is the old one")
 		}
 		return err
+	})
+	telemetry.end(t)
+}
+
+// telemetry is a process that the plugin leaves behind, holding its streams and
+// its executable open, until the file is gone. It writes and removes FILE.pid.
+type telemetry string
+
+func (w *windows) leaveTelemetry() telemetry {
+	file := filepath.Join(w.dir, "telemetry")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		w.t.Fatal(err)
+	}
+	w.env = append(w.env, "STUB_TELEMETRY="+windowsPath(file))
+	w.t.Cleanup(func() { _ = os.Remove(file) })
+	return telemetry(file)
+}
+
+func (file telemetry) runs(context.Context) error {
+	_, err := os.Stat(string(file) + ".pid")
+	return err
+}
+
+// end wants the process to be there still: only that removes its file.
+func (file telemetry) end(t *testing.T) {
+	t.Helper()
+	if err := os.Remove(string(file)); err != nil {
+		t.Fatal(err)
+	}
+	harness.Await(t, time.Minute, "the telemetry process, which outlives the calls and the file of its plugin, has ended", func(ctx context.Context) error {
+		if err := file.runs(ctx); !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("its file is there (%v)", err)
+		}
+		return nil
 	})
 }
 
