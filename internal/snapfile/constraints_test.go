@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -117,5 +118,27 @@ func TestGtWithAWordIsNoted(t *testing.T) {
 		if !strings.Contains(notes, want) || !strings.Contains(notes, "in 1 more pods") {
 			t.Errorf("notes %q, want %q, and 1 more", s.Notes, want)
 		}
+	}
+}
+
+func TestMeasurementsOfNodesThatAreNotThereAreNoted(t *testing.T) {
+	s, err := readText(t, twoDocuments+`{kind: Snapshot, apiVersion: evenkeel.dev/v1alpha1, takenAt: "2026-11-30T00:00:00Z",
+queries: [{query: load, nodes: {one: 0.1, two: 0.2, "10.0.0.1:9100": 0.3}}, {query: disk, nodes: {one: 0.1}}]}
+---
+{apiVersion: metrics.k8s.io/v1beta1, kind: NodeMetrics, metadata: {name: three}, usage: {cpu: 1}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"NodeMetrics: measurements of nodes that are not in the snapshot: 1, the first of three",
+		`Prometheus query "load": measurements of nodes that are not in the snapshot: 2, the first of 10.0.0.1:9100`,
+	}
+	for _, text := range want {
+		if !slices.Contains(s.Notes, text) {
+			t.Errorf("no note %q in %q", text, s.Notes)
+		}
+	}
+	if strings.Contains(strings.Join(s.Notes, "\n"), "disk") {
+		t.Errorf("notes %q, want none of the query disk", s.Notes)
 	}
 }

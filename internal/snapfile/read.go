@@ -78,6 +78,7 @@ func (b *builder) finish(now time.Time) (*cluster.Snapshot, *Report, error) {
 	takenAt, report.Time = b.takenAt(now)
 	b.noteUnused()
 	b.noteOdd()
+	b.noteForeignUsage()
 	b.forgetAbsentUsage()
 	b.parts.Has = b.looked()
 	snapshot, err := b.parts.Snapshot(takenAt)
@@ -108,6 +109,24 @@ func (b *builder) takenAt(now time.Time) (time.Time, TimeSource) {
 func (b *builder) forgetAbsentUsage() {
 	if u := &b.parts.Usage; len(u.Nodes) == 0 && len(u.Pods) == 0 {
 		u.Nodes, u.Pods = nil, nil
+	}
+}
+
+// noteForeignUsage notes measurements of nodes that are not there: most likely another cluster was measured, or another label of it.
+func (b *builder) noteForeignUsage() {
+	known := make(map[string]bool, len(b.parts.Nodes))
+	for _, n := range b.parts.Nodes {
+		known[n.Name] = true
+	}
+	note := func(what string, names []string) {
+		foreign := slices.DeleteFunc(names, func(name string) bool { return known[name] })
+		if len(foreign) > 0 {
+			b.note("%s: measurements of nodes that are not in the snapshot: %d, the first of %s", what, len(foreign), foreign[0])
+		}
+	}
+	note("NodeMetrics", slices.Sorted(maps.Keys(b.parts.Usage.Nodes)))
+	for _, text := range slices.Sorted(maps.Keys(b.parts.Usage.Queries)) {
+		note(fmt.Sprintf("Prometheus query %q", text), slices.Sorted(maps.Keys(b.parts.Usage.Queries[text].Nodes)))
 	}
 }
 
