@@ -90,17 +90,18 @@ func (c *cycle) run(p *profile, point strategy.Point) {
 			DrainEmptiest:         c.opts.Extras.DrainEmptiest && !c.opts.Compat,
 			PreferredAntiAffinity: c.opts.Extras.PreferredAntiAffinity && !c.opts.Compat,
 		}
+		var err error
 		run := func() error {
-			err := u.strategy.Run(cycle)
-			if err != nil {
-				k.count.Error = err.Error()
-			}
+			err = u.strategy.Run(cycle)
 			return err
 		}
 		if c.opts.Around != nil {
 			c.opts.Around(p.name, u.name, run)
 		} else {
-			_ = run() // the plan says so
+			err = run()
+		}
+		if err != nil {
+			k.count.Error = err.Error()
 		}
 		k.closeStory()
 	}
