@@ -230,7 +230,11 @@ func TestTheFirstExampleMovesSomePodsAndRefusesOthersForDifferentReasons(t *test
 }
 
 func TestASnapshotHoldsWhatThePolicyAsksPrometheusFor(t *testing.T) {
-	prometheus := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	prometheus := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.FormValue("query") != "load" {
+			w.WriteHeader(http.StatusInternalServerError)
+			return
+		}
 		fmt.Fprint(w, `{"status":"success","data":{"resultType":"vector","result":[
 			{"metric":{"instance":"one"},"value":[1764504000,"0.9"]},{"metric":{"instance":"two"},"value":[1764504000,"0.1"]}]}}`)
 	}))
@@ -245,10 +249,15 @@ profiles:
     pluginConfig:
       - name: DefaultEvictor
       - name: LowNodeUtilization
-        args:
+        args: &args
           thresholds: {MetricResource: 20}
           targetThresholds: {MetricResource: 50}
           metricsUtilization: {source: Prometheus, prometheus: {query: load}}
+    plugins: {balance: {enabled: [LowNodeUtilization]}}
+  - name: q
+    pluginConfig:
+      - name: LowNodeUtilization
+        args: {<<: *args, metricsUtilization: {source: Prometheus, prometheus: {query: disk}}}
     plugins: {balance: {enabled: [LowNodeUtilization]}}
 `, prometheus.URL)
 	if err := os.WriteFile(policy, []byte(text), 0o600); err != nil {
@@ -256,14 +265,16 @@ profiles:
 	}
 	kubeconfig, _ := liveCluster(t, 2, nil)
 	file := filepath.Join(t.TempDir(), "snapshot.json")
-	if code, _, errs := run(t, "snapshot", "-o", file, "--kubeconfig", kubeconfig, "--policy-config-file", policy); code != cli.ExitOK {
+	failed := "Prometheus " + prometheus.URL + ": HTTP status 500"
+	code, _, errs := run(t, "snapshot", "-o", file, "--kubeconfig", kubeconfig, "--policy-config-file", policy)
+	if code != cli.ExitOK || !strings.Contains(errs, `note: the Prometheus query "disk": `+failed) {
 		t.Fatalf("exit status %d: %s", code, errs)
 	}
 	s, _, err := snapfile.Read([]string{file}, snapfile.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]cluster.Answer{"load": {Nodes: map[string]float64{"one": 0.9, "two": 0.1}}}
+	want := map[string]cluster.Answer{"load": {Nodes: map[string]float64{"one": 0.9, "two": 0.1}}, "disk": {Failed: failed}}
 	if d := cmp.Diff(want, s.Usage.Queries); d != "" || len(s.Usage.Problems) > 0 {
 		t.Errorf("usage %+v", s.Usage)
 	}

@@ -34,6 +34,11 @@ func measureFor(ctx context.Context, streams Streams, client *kube.Client, polic
 	if err != nil {
 		return fmt.Errorf("measure usage: %w", err)
 	}
+	for _, q := range snapfile.QueriesOf(usage.Queries) {
+		if q.Failed != "" {
+			fmt.Fprintf(streams.Err, "note: the Prometheus query %q: %s; strategies that ask it will not run with this snapshot\n", q.Query, q.Failed)
+		}
+	}
 	h.Queries, h.UsageProblems = snapfile.QueriesOf(usage.Queries), usage.Problems
 	return nil
 }

@@ -22,7 +22,7 @@ type Metrics struct {
 	evicted, evictedOld           *prometheus.CounterVec
 	loop, loopOld                 *prometheus.HistogramVec
 	strategy, strategyOld         *prometheus.HistogramVec
-	outcomes, planned             *prometheus.CounterVec
+	outcomes, planned, failures   *prometheus.CounterVec
 	refusals, cycles, policyLoads *prometheus.CounterVec
 	phases                        *prometheus.HistogramVec
 	objects, lastCycle            *prometheus.GaugeVec
@@ -47,6 +47,7 @@ func NewMetrics(b Build) *Metrics {
 
 	m.outcomes = m.counter("evenkeel_evictions_total", "Evictions that were asked for, by how they ended: success, blocked, gone, forbidden, error, background, skipped.", "result", "strategy", "profile")
 	m.planned = m.counter("evenkeel_planned_moves_total", "Moves that were planned.", "strategy", "profile")
+	m.failures = m.counter("evenkeel_strategy_failures_total", "Cycles in which a strategy could not run, for example for want of measurements.", "strategy", "profile")
 	m.refusals = m.counter("evenkeel_refusals_total", "Moves that were wanted and refused, by gate.", "gate")
 	m.cycles = m.counter("evenkeel_cycles_total", "Cycles by result: ok, error.", "result")
 	m.policyLoads = m.counter("evenkeel_policy_loads_total", "Times that the policy file was read, by result: ok, error.", "result")
@@ -85,6 +86,12 @@ func (m *Metrics) Planned(p *plan.Plan) {
 		if text, ok := limitText(r.Reason.Code); ok {
 			m.evicted.WithLabelValues(text, r.Strategy, r.Profile, r.Pod.Namespace, r.Node).Inc()
 			m.evictedOld.WithLabelValues(text, r.Strategy, r.Profile, r.Pod.Namespace, r.Node).Inc()
+		}
+	}
+	for _, s := range p.Summary.ByStrategy {
+		failures := m.failures.WithLabelValues(s.Strategy, s.Profile) // there from the start, so that a rate can be told
+		if s.Error != "" {
+			failures.Inc()
 		}
 	}
 	for _, g := range p.Summary.ByGate {

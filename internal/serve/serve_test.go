@@ -233,3 +233,20 @@ descheduler_pods_evicted_total{namespace="shop",node="one",profile="p",result="s
 		t.Error(err)
 	}
 }
+
+func TestStrategiesThatCouldNotRunAreCounted(t *testing.T) {
+	m := serve.NewMetrics(serve.Build{})
+	for range 2 {
+		m.Planned(&plan.Plan{Summary: plan.Summary{ByStrategy: []plan.StrategyCount{
+			{Profile: "p", Strategy: "LowNodeUtilization", Error: "no measurements"}, {Profile: "p", Strategy: "RemoveDuplicates"},
+		}}})
+	}
+	want := `# HELP evenkeel_strategy_failures_total Cycles in which a strategy could not run, for example for want of measurements.
+# TYPE evenkeel_strategy_failures_total counter
+evenkeel_strategy_failures_total{profile="p",strategy="LowNodeUtilization"} 2
+evenkeel_strategy_failures_total{profile="p",strategy="RemoveDuplicates"} 0
+`
+	if err := testutil.GatherAndCompare(m.Gatherer(), strings.NewReader(want), "evenkeel_strategy_failures_total"); err != nil {
+		t.Error(err)
+	}
+}
