@@ -135,7 +135,10 @@ func TestAHerdSurvivesAPluginOverwrittenMidwayAndUninstallGivesThatBack(t *testi
 	defer h.dump()
 	h.awaitSome(h.namespace, 6)
 	overwritten := time.Now()
-	h.writePlugin("a newer version")
+	for _, version := range []string{"downloaded", "unpacked", "patched", "a newer version"} {
+		h.writePlugin(version)
+		time.Sleep(700 * time.Millisecond) // the file is never left alone for a second before the last
+	}
 	h.awaitOriginal("a newer version")
 	window := time.Since(overwritten)
 	adopted := time.Now()
