@@ -148,6 +148,8 @@ type queried struct{ answer cluster.Answer }
 func newQueried(usage *cluster.Usage, query string) (meter, error) {
 	answer, asked := usage.Answer(query)
 	switch {
+	case !asked && len(usage.Queries) == 0:
+		return nil, fmt.Errorf("there is no answer to the Prometheus query %q, nor to any other", query)
 	case !asked:
 		return nil, fmt.Errorf("there is no answer to the Prometheus query %q, only to %s", query, quoted(sortedKeys(usage.Queries)))
 	case answer.Failed != "":
@@ -158,9 +160,6 @@ func newQueried(usage *cluster.Usage, query string) (meter, error) {
 
 // quoted lists texts in words.
 func quoted(texts []string) string {
-	if len(texts) == 0 {
-		return "none"
-	}
 	var list []string
 	for _, t := range texts {
 		list = append(list, fmt.Sprintf("%q", t))
