@@ -20,6 +20,9 @@ const counted = "evenkeel.dev/evenkeel/internal/testkit/cost,evenkeel.dev/evenke
 // TestTwiceTheClusterTakesLittleMoreThanTwiceAsMuch: no strategy takes more than O(pods · log pods + nodes · constraints), on ordinary
 // clusters and on those that are hard on it. It counts statements executed and bytes allocated, which no other load of the machine changes.
 func TestTwiceTheClusterTakesLittleMoreThanTwiceAsMuch(t *testing.T) {
+	if testing.Short() {
+		t.Skip("counts in a program of its own, for a minute or so")
+	}
 	dir := t.TempDir()
 	program := filepath.Join(dir, "cost")
 	output(t, "go", "build", "-o", program, "-cover", "-covermode=atomic", "-coverpkg="+counted, "evenkeel.dev/evenkeel/internal/testkit/cost")

@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -13,8 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"evenkeel.dev/evenkeel/internal/cluster"
-	"evenkeel.dev/evenkeel/internal/engine"
-	"evenkeel.dev/evenkeel/internal/plan"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/simulate"
 	"evenkeel.dev/evenkeel/internal/testkit"
@@ -28,9 +25,9 @@ func TestShuffledInputGivesTheSameBytes(t *testing.T) {
 	forRandomClusters(t, func(t *testing.T, rng *rand.Rand, lines []string) {
 		p := randomPolicy(t, rng)
 		for _, compat := range []bool{false, true} {
-			first := marshal(t, makePlan(t, build(t, lines), p, compat))
+			first := testkit.JSON(t, testkit.Plan(t, testkit.Snapshot(t, lines), p, compat))
 			rng.Shuffle(len(lines), func(i, j int) { lines[i], lines[j] = lines[j], lines[i] })
-			again := marshal(t, makePlan(t, build(t, lines), p, compat))
+			again := testkit.JSON(t, testkit.Plan(t, testkit.Snapshot(t, lines), p, compat))
 			if diff := cmp.Diff(first, again); diff != "" {
 				t.Fatalf("compat %v: the plan depends on the order of the input:\n%s", compat, diff)
 			}
@@ -41,10 +38,10 @@ func TestShuffledInputGivesTheSameBytes(t *testing.T) {
 // TestNothingProtectedMoves: whatever a strategy asks for, pods that the filters protect stay, limits hold, and no pod moves twice.
 func TestNothingProtectedMoves(t *testing.T) {
 	forRandomClusters(t, func(t *testing.T, rng *rand.Rand, lines []string) {
-		s := build(t, lines)
+		s := testkit.Snapshot(t, lines)
 		p := randomPolicy(t, rng)
 		for _, compat := range []bool{false, true} {
-			out := makePlan(t, s, p, compat)
+			out := testkit.Plan(t, s, p, compat)
 			perNode, perNamespace, seen := map[string]uint{}, map[string]uint{}, map[string]bool{}
 			for _, m := range out.Moves {
 				pod := s.Pod(m.Pod.Namespace, m.Pod.Name)
@@ -98,9 +95,9 @@ func TestNeverMoreThanThePeer(t *testing.T) {
 				lines = strings.Split(taints.ReplaceAllString(strings.Join(lines, "\n"), ""), "\n")
 			}
 			p := parse(t, name+"\n  "+randomArgs(name)+"\nevictor\n  nodeFit: "+fmt.Sprint(rng.IntN(2) == 0)+"\n")
-			ours, peers := makePlan(t, build(t, lines), p, false), makePlan(t, build(t, lines), p, true)
+			ours, peers := testkit.Plan(t, testkit.Snapshot(t, lines), p, false), testkit.Plan(t, testkit.Snapshot(t, lines), p, true)
 			if len(ours.Moves) > len(peers.Moves) {
-				t.Errorf("%s: %d moves, the peer makes %d\n%s\n%s\n%s", name, len(ours.Moves), len(peers.Moves), strings.Join(lines, "\n"), marshal(t, ours), marshal(t, peers))
+				t.Errorf("%s: %d moves, the peer makes %d\n%s\n%s\n%s", name, len(ours.Moves), len(peers.Moves), strings.Join(lines, "\n"), testkit.JSON(t, ours), testkit.JSON(t, peers))
 			}
 		}
 	})
@@ -111,15 +108,15 @@ func TestBalanceComesToRest(t *testing.T) {
 	const cycles = 40
 	forRandomClusters(t, func(t *testing.T, rng *rand.Rand, lines []string) {
 		for _, name := range []string{"RemoveDuplicates", "LowNodeUtilization", "HighNodeUtilization", "RemovePodsViolatingTopologySpreadConstraint"} {
-			s := build(t, lines)
+			s := testkit.Snapshot(t, lines)
 			p := parse(t, name+"\n  "+randomArgs(name)+"\n")
 			for i := 0; ; i++ {
-				out := makePlan(t, s, p, false)
+				out := testkit.Plan(t, s, p, false)
 				if len(out.Moves) == 0 {
 					break
 				}
 				if i == cycles {
-					t.Fatalf("%s: still moving after %d cycles: %s\n%s", name, cycles, marshal(t, out), lines)
+					t.Fatalf("%s: still moving after %d cycles: %s\n%s", name, cycles, testkit.JSON(t, out), lines)
 				}
 				next, err := simulate.Apply(s, out, true).Snapshot()
 				if err != nil {
@@ -136,42 +133,10 @@ func forRandomClusters(t *testing.T, check func(*testing.T, *rand.Rand, []string
 	for seed := range uint64(rounds) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 7))
-			check(t, rng, randomCluster(rng))
+			check(t, rng, testkit.RandomCluster(rng))
 		})
 	}
 }
-
-// randomCluster is a small cluster with a bit of everything.
-func randomCluster(rng *rand.Rand) []string {
-	var lines []string
-	nodes := 2 + rng.IntN(6)
-	for i := range nodes {
-		line := fmt.Sprintf("node n%d cpu=%d labels=zone=z%d,disk=%s", i, 2+rng.IntN(6), i%3, pick(rng, "ssd", "hdd"))
-		line += pick(rng, "", "", "", "", " taint=dedicated=x:NoSchedule", " taint=rather=x:PreferNoSchedule", " cordoned", " notready") +
-			pick(rng, "", " res/example.com/a=2 res/example.com/b=1")
-		lines = append(lines, line)
-	}
-	for w := range 1 + rng.IntN(8) {
-		ns, name := pick(rng, "a", "b"), fmt.Sprintf("w%d", w)
-		words := fmt.Sprintf(" owner=%s/%s labels=app=%s cpu=%dm mem=%dMi", pick(rng, "ReplicaSet", "ReplicaSet", "ReplicaSet", "StatefulSet", "DaemonSet"), name, name,
-			50*(1+rng.IntN(20)), 64*(1+rng.IntN(20)))
-		words += pick(rng, "", "", "", " prio=10", " prio=2000000000") + pick(rng, "", "", " emptydir") + pick(rng, "", "", "", " res/example.com/b=2 res/example.com/a=1") + pick(rng, "", "", " tolerate=dedicated") +
-			pick(rng, "", "", "", " need=disk=ssd", " prefer=5:disk=ssd") +
-			pick(rng, "", "", "", " spread=zone:1:app="+name, " spread=kubernetes.io/hostname:1:app="+name+":ScheduleAnyway") +
-			pick(rng, "", "", "", "", " anti=kubernetes.io/hostname:app="+name)
-		if rng.IntN(4) == 0 {
-			lines = append(lines, fmt.Sprintf("pdb %s/%s select=app=%s allowed=%d healthy=4 desired=3", ns, name, name, rng.IntN(3)))
-		}
-		for r := range rng.IntN(9) {
-			line := fmt.Sprintf("pod %s/%s-%d node=n%d", ns, name, r, rng.IntN(nodes)) + words +
-				pick(rng, "", "", "", "", "", "", " notready", " deleting", " phase=Failed", " restarts=20", " age=300h", " mirror")
-			lines = append(lines, line)
-		}
-	}
-	return lines
-}
-
-func pick(rng *rand.Rand, choices ...string) string { return choices[rng.IntN(len(choices))] }
 
 func randomArgs(name string) string {
 	return map[string]string{
@@ -206,37 +171,4 @@ func parse(t *testing.T, text string) *policy.Policy {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	return p
-}
-
-func build(t *testing.T, lines []string) *cluster.Snapshot {
-	t.Helper()
-	b := testkit.NewBuilder()
-	for _, line := range lines {
-		if err := b.Lines(line); err != nil {
-			t.Fatal(err)
-		}
-	}
-	s, err := b.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-func makePlan(t *testing.T, s *cluster.Snapshot, p *policy.Policy, compat bool) *plan.Plan {
-	t.Helper()
-	out, err := engine.Plan(s, p, engine.Options{Compat: compat})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
-func marshal(t *testing.T, p *plan.Plan) string {
-	t.Helper()
-	data, err := json.MarshalIndent(p, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
 }

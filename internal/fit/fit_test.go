@@ -120,7 +120,8 @@ func randomSnapshot(t *testing.T, rng *rand.Rand) *cluster.Snapshot {
 			pick("", "", " anti=kubernetes.io/hostname:app=w0", " anti=zone:app=w1", " near=zone:app=w0", " near=zone:app=w1") +
 			pick("", "", " spread=zone:1:app=w0", " spread=kubernetes.io/hostname:2:app=w1", " spread=zone:1:app=w1:minDomains=3", " spread=zone:1:app=w0:nodeTaintsPolicy=Honor")
 		for r := range 1 + rng.IntN(5) {
-			line("pod %s/w%d-%d node=n%d %s%s", pick("a", "b"), w, r, rng.IntN(nodes), words, pick("", "", "", "", " phase=Succeeded", " deleting"))
+			line("pod %s/w%d-%d node=n%d %s%s", pick("a", "b"), w, r, rng.IntN(nodes), words,
+				pick("", "", "", "", " phase=Succeeded", " deleting")+pick("", "", fmt.Sprintf(" labels=app=w%d,pod=p%d", w, r)))
 		}
 	}
 	s, err := b.Snapshot()

@@ -115,5 +115,3 @@ func fitsNowhere(counts map[string]int) plan.Reason {
 	}
 	return plan.Reason{Code: CodeNowhere, Message: message, Numbers: numbers}
 }
-
-func sortedNames[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -125,19 +125,23 @@ func (a *LowNodeUtilizationArgs) validatePairs(path *field.Path) field.ErrorList
 	return errs
 }
 
+func (m *MetricsUtilization) validateSource(path *field.Path) field.ErrorList {
+	switch {
+	case m.Source == "" && !m.MetricsServer:
+		return field.ErrorList{field.Required(path, "set KubernetesMetrics or Prometheus, or leave out metricsUtilization to go by requests")}
+	case m.Source != "" && m.Source != KubernetesMetrics && m.Source != PrometheusMetrics:
+		return field.ErrorList{field.NotSupported(path, m.Source, []MetricsSource{KubernetesMetrics, PrometheusMetrics})}
+	}
+	return nil
+}
+
 func (a *LowNodeUtilizationArgs) validateMetrics(path *field.Path) field.ErrorList {
 	m := a.MetricsUtilization
 	if m == nil {
 		return nil
 	}
-	var errs field.ErrorList
 	at := path.Child("metricsUtilization")
-	switch {
-	case m.Source == "" && !m.MetricsServer:
-		errs = append(errs, field.Required(at.Child("source"), "set KubernetesMetrics or Prometheus, or leave out metricsUtilization to go by requests"))
-	case m.Source != "" && m.Source != KubernetesMetrics && m.Source != PrometheusMetrics:
-		errs = append(errs, field.NotSupported(at.Child("source"), m.Source, []MetricsSource{KubernetesMetrics, PrometheusMetrics}))
-	}
+	errs := m.validateSource(at.Child("source"))
 	if m.Source == KubernetesMetrics && m.MetricsServer {
 		errs = append(errs, field.Forbidden(at.Child("metricsServer"), "cannot be combined with source KubernetesMetrics, which says the same"))
 	}

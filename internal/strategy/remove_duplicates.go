@@ -51,11 +51,7 @@ type replicas struct {
 	images string
 	whole  bool            // a workload across its ReplicaSets
 	nodes  []*nodeReplicas // in node order
-	coming map[*cluster.Node]coming
 }
-
-// coming is how many of a node's arrivals are replacements of a group's pods.
-type coming struct{ seen, count int }
 
 // nodeReplicas are the pods of one group on one node.
 type nodeReplicas struct {
@@ -102,9 +98,9 @@ func ownersKey(owners []cluster.Owner) string {
 
 // Run implements Strategy.
 func (s *removeDuplicates) Run(c *Cycle) error {
-	targets := newTargetNodes(c)
+	targets, coming := newTargetNodes(c), newComing(c.View)
 	for _, g := range s.groups(c) {
-		if s.spread(c, g, targets) == plan.ThisCycle {
+		if s.spread(c, g, targets, coming) == plan.ThisCycle {
 			return nil
 		}
 	}
@@ -170,7 +166,7 @@ func (g *replicas) add(n *cluster.Node, p *cluster.Pod, movable bool) {
 }
 
 // spread proposes the moves of one group.
-func (s *removeDuplicates) spread(c *Cycle, g *replicas, targets *targetNodes) plan.Scope {
+func (s *removeDuplicates) spread(c *Cycle, g *replicas, targets *targetNodes, coming *coming) plan.Scope {
 	total := 0
 	for _, on := range g.nodes {
 		slices.SortStableFunc(on.movable, keepFirst)
@@ -185,7 +181,7 @@ func (s *removeDuplicates) spread(c *Cycle, g *replicas, targets *targetNodes) p
 		return plan.ThisPod
 	}
 	quota := quotas(c.Compat, g, nodes, total)
-	below := func(n *cluster.Node) bool { return g.on(n, c.Compat)+g.expected(c.View, n) < quota.of(n) }
+	below := func(n *cluster.Node) bool { return g.on(n, c.Compat)+coming.of(g.key, n) < quota.of(n) }
 	for i, on := range g.nodes {
 		count, keep := on.count(c.Compat), quota.ofHolder(i)
 		if count <= keep {
@@ -208,30 +204,6 @@ func (g *replicas) on(n *cluster.Node, compat bool) int {
 		return g.nodes[i].count(compat)
 	}
 	return 0
-}
-
-// expected is how many replacements of the group's pods are expected on n.
-func (g *replicas) expected(v *cluster.View, n *cluster.Node) int {
-	arrivals, known := v.Arrivals(n), g.coming[n]
-	if known.seen == len(arrivals) {
-		return known.count
-	}
-	for _, p := range arrivals[known.seen:] {
-		if p.Namespace == g.key.namespace && g.owns(v, p) {
-			known.count++
-		}
-	}
-	known.seen = len(arrivals)
-	if g.coming == nil {
-		g.coming = map[*cluster.Node]coming{}
-	}
-	g.coming[n] = known
-	return known.count
-}
-
-func (g *replicas) owns(v *cluster.View, p *cluster.Pod) bool {
-	named := func(o cluster.Owner) bool { return o.Kind == g.key.kind && o.Name == g.key.name }
-	return slices.ContainsFunc(p.Owners, named) || len(p.Owners) > 0 && named(*v.Top(p.PodInfo))
 }
 
 func (g *replicas) index(n *cluster.Node) (int, bool) {

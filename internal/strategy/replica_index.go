@@ -113,3 +113,48 @@ func (x *imageIndex) number(images string) int32 {
 	}
 	return id
 }
+
+// coming counts the replacements that are expected on nodes by what owned the pods.
+type coming struct {
+	view   *cluster.View
+	seen   map[*cluster.Node]int // how many of its arrivals are counted
+	counts map[comingKey]int
+}
+
+type comingKey struct {
+	node                  *cluster.Node
+	namespace, kind, name string
+}
+
+func newComing(v *cluster.View) *coming {
+	return &coming{view: v, seen: map[*cluster.Node]int{}, counts: map[comingKey]int{}}
+}
+
+// of is how many replacements of a group's pods, whatever their images, are expected on n.
+func (x *coming) of(g replicaKey, n *cluster.Node) int {
+	arrivals := x.view.Arrivals(n)
+	for _, p := range arrivals[x.seen[n]:] {
+		x.count(p, n)
+	}
+	if len(arrivals) > 0 {
+		x.seen[n] = len(arrivals)
+	}
+	return x.counts[comingKey{n, g.namespace, g.kind, g.name}]
+}
+
+// count counts p once for each owner, and for what owns that.
+func (x *coming) count(p *cluster.Pod, n *cluster.Node) {
+	var keys []comingKey
+	add := func(o *cluster.Owner) {
+		if key := (comingKey{n, p.Namespace, o.Kind, o.Name}); !slices.Contains(keys, key) {
+			keys = append(keys, key)
+			x.counts[key]++
+		}
+	}
+	for i := range p.Owners {
+		add(&p.Owners[i])
+	}
+	if top := x.view.Top(p.PodInfo); top != nil {
+		add(top)
+	}
+}
