@@ -15,8 +15,8 @@ import (
 type guard struct {
 	*topology
 	id      int
-	counts  []int32 // running pods that carry the term, by domain
-	version int     // of the counts of domains with several nodes
+	counts  map[int32]int32 // running pods that carry the term, by domain
+	version int             // of the counts of domains with several nodes
 }
 
 // others reports whether a pod other than p carries the term in n's domain.
@@ -116,7 +116,7 @@ func (s *Scheduler) newGuards(p *cluster.Pod) []*guard {
 		g := s.repelling[says]
 		if g == nil {
 			t := s.topology(term.TopologyKey)
-			g = &guard{topology: t, id: len(s.repelling), counts: make([]int32, len(t.values))}
+			g = &guard{topology: t, id: len(s.repelling), counts: map[int32]int32{}}
 			s.repelling[says] = g
 			for _, ns := range namespaces {
 				s.guards.Add(ns, term.Selector, g)
