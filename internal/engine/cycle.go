@@ -27,6 +27,7 @@ const (
 	GateBudget    = "budget"      // PodDisruptionBudgets
 	GateGentle    = "gentle"      // the share of a workload that one cycle moves
 	GateForesight = "foresight"   // its replacement could not start anywhere better
+	GateObjection = "objection"   // another strategy would move it, or other pods, away again from wherever it could start
 )
 
 // cycle is the state of one run: what has been decided so far.
@@ -39,6 +40,7 @@ type cycle struct {
 	budgets   *gate.Budgets
 	gentle    *gate.Gentle
 	foresight *gate.Foresight
+	voices    []*voice // those who may object to a move
 	watched   *cluster.Pod
 	plan      *plan.Plan
 	bare      map[string]bool // workloads without a budget that are touched
@@ -56,6 +58,9 @@ func newCycle(s *cluster.Snapshot, p *policy.Policy, o Options, nodes []*cluster
 		plan: &plan.Plan{TakenAt: s.TakenAt, Summary: plan.Summary{
 			Nodes: len(s.Nodes), EligibleNodes: len(nodes), Pods: len(s.Pods), Notes: slices.Concat(s.Notes, s.Usage.Problems),
 		}},
+	}
+	if o.Extras.SoftTaints {
+		c.foresight.IgnoreSoftTaints()
 	}
 	if o.Extras.NotReadyNodes && !o.Compat {
 		for _, n := range s.Nodes {
@@ -83,13 +88,8 @@ func (c *cycle) run(p *profile, point strategy.Point) {
 		}
 		u.count = len(c.plan.Summary.ByStrategy)
 		c.plan.Summary.ByStrategy = append(c.plan.Summary.ByStrategy, plan.StrategyCount{Profile: p.name, Strategy: u.name})
-		k := &keeper{cycle: c, profile: p, strategy: u.name, count: &c.plan.Summary.ByStrategy[u.count]}
-		cycle := &strategy.Cycle{
-			Gatekeeper: k, View: c.view, Nodes: c.nodes, NotReady: c.notReady, Now: c.view.TakenAt, Compat: c.opts.Compat,
-			ByWorkload:            c.opts.Extras.WorkloadReplicas && !c.opts.Compat,
-			DrainEmptiest:         c.opts.Extras.DrainEmptiest && !c.opts.Compat,
-			PreferredAntiAffinity: c.opts.Extras.PreferredAntiAffinity && !c.opts.Compat,
-		}
+		k := &keeper{cycle: c, profile: p, use: u, count: &c.plan.Summary.ByStrategy[u.count]}
+		cycle := c.forStrategy(k)
 		var err error
 		run := func() error {
 			err = u.strategy.Run(cycle)
@@ -107,6 +107,16 @@ func (c *cycle) run(p *profile, point strategy.Point) {
 	}
 }
 
+// forStrategy is what a strategy gets to see of the cycle.
+func (c *cycle) forStrategy(k *keeper) *strategy.Cycle {
+	return &strategy.Cycle{
+		Gatekeeper: k, View: c.view, Nodes: c.nodes, NotReady: c.notReady, Now: c.view.TakenAt, Compat: c.opts.Compat,
+		ByWorkload:            c.opts.Extras.WorkloadReplicas && !c.opts.Compat,
+		DrainEmptiest:         c.opts.Extras.DrainEmptiest && !c.opts.Compat,
+		PreferredAntiAffinity: c.opts.Extras.PreferredAntiAffinity && !c.opts.Compat,
+	}
+}
+
 // accept records a move and makes the rest of the cycle see it: the pod is gone, and room is booked on the node to, if one is given.
 func (c *cycle) accept(p *cluster.Pod, m plan.Move, to *cluster.Node) {
 	m.Seq = len(c.plan.Moves) + 1
@@ -121,6 +131,11 @@ func (c *cycle) accept(p *cluster.Pod, m plan.Move, to *cluster.Node) {
 	if !c.opts.Compat {
 		c.foresight.Moved(p, to)
 	}
+	for _, v := range c.voices {
+		if v.opinion != nil {
+			v.opinion.Moved(p, to)
+		}
+	}
 	c.limits.Add(p)
 	if len(c.view.BudgetsOf(p.PodInfo)) == 0 && !p.Terminal() {
 		if o := c.view.Top(p.PodInfo); o != nil {
@@ -129,7 +144,8 @@ func (c *cycle) accept(p *cluster.Pod, m plan.Move, to *cluster.Node) {
 	}
 }
 
-// leaving reports whether another controller is evicting the pod.
+// leaving reports whether another controller is evicting the pod, or is taken to have accepted that: the live source shows such a pod as being deleted
+// before the second annotation is there.
 func leaving(p *cluster.Pod) bool {
 	_, only := p.Annotations[cluster.AnnotationRequestEvictOnly]
 	_, progress := p.Annotations[cluster.AnnotationEvictionInProgress]

@@ -55,13 +55,17 @@ func Plan(s *cluster.Snapshot, p *policy.Policy, o Options) (*plan.Plan, error) 
 	for i := range profiles {
 		profiles[i].start(c)
 	}
-	// 4. Every profile's Deschedule strategies, then every profile's Balance strategies.
+	// 4. Which strategies may object to the moves of the others.
+	if !o.Compat {
+		c.hear(profiles)
+	}
+	// 5. Every profile's Deschedule strategies, then every profile's Balance strategies.
 	for _, point := range []strategy.Point{strategy.Deschedule, strategy.Balance} {
 		for i := range profiles {
 			c.run(&profiles[i], point)
 		}
 	}
-	// 5. The plan.
+	// 6. The plan.
 	return c.finish(profiles), nil
 }
 

@@ -24,18 +24,21 @@ type Extras struct {
 	PreferredAntiAffinity bool
 	// DrainEmptiest makes HighNodeUtilization empty the node that is used least where all nodes are under-used.
 	DrainEmptiest bool
+	// SoftTaints makes a PreferNoSchedule taint of the node to move to no reason to stay: for schedulers whose profile gives such taints little weight.
+	SoftTaints bool
 }
 
 // extraNames are the names of extras on the command line.
 func extraNames() []string {
-	return []string{"workload-replicas", "pending-pods", "not-ready-nodes", "preferred-anti-affinity", "drain-emptiest"}
+	return []string{"workload-replicas", "pending-pods", "not-ready-nodes", "preferred-anti-affinity", "drain-emptiest", "soft-taints"}
 }
 
 // ExtrasHelp describes the names for a flag's help.
 func ExtrasHelp() string {
 	return "comma-separated `EXTRAS` beyond the descheduler: workload-replicas (RemoveDuplicates evens a Deployment across its ReplicaSets), " +
 		"pending-pods (keep room for pods that wait to be scheduled), not-ready-nodes (PodLifeTime looks at them, too), preferred-anti-affinity (is acted on, too), " +
-		"drain-emptiest (HighNodeUtilization, where all nodes are under-used)"
+		"drain-emptiest (HighNodeUtilization, where all nodes are under-used), " +
+		"soft-taints (PreferNoSchedule taints keep nothing from moving)"
 }
 
 // ParseExtras reads a list of names.
@@ -53,6 +56,8 @@ func ParseExtras(names []string) (Extras, error) {
 			e.PreferredAntiAffinity = true
 		case "drain-emptiest":
 			e.DrainEmptiest = true
+		case "soft-taints":
+			e.SoftTaints = true
 		default:
 			return e, fmt.Errorf("%q is not one of %s", name, strings.Join(extraNames(), ", "))
 		}

@@ -12,10 +12,10 @@ import (
 // keeper is the Gatekeeper of one strategy of one profile.
 type keeper struct {
 	*cycle
-	profile  *profile
-	strategy string
-	count    *plan.StrategyCount
-	told     bool // something was said about the watched pod
+	profile *profile
+	use     *use
+	count   *plan.StrategyCount
+	told    bool // something was said about the watched pod
 }
 
 var _ strategy.Gatekeeper = (*keeper)(nil)
@@ -33,7 +33,7 @@ func (k *keeper) Try(p *cluster.Pod, why strategy.Why) plan.Verdict {
 		k.Refuse(p, v.Gate, v.Reason)
 		return v
 	}
-	m := plan.Move{Pod: refOf(p), Node: p.NodeName, Profile: k.profile.name, Strategy: k.strategy, Reason: why.Reason}
+	m := plan.Move{Pod: refOf(p), Node: p.NodeName, Profile: k.profile.name, Strategy: k.use.name, Reason: why.Reason}
 	if o := p.Owner(); o != nil {
 		m.Owner = &plan.OwnerRef{Kind: o.Kind, Name: o.Name}
 	}
@@ -86,9 +86,9 @@ func (k *keeper) decideGently(p *cluster.Pod, why strategy.Why) (plan.Verdict, *
 		return refusal(GateGentle, reason, plan.ThisPod)
 	}
 	if replaced := p.Owner() != nil && !p.Terminal(); replaced && !why.Anywhere {
-		node, reason, ok := k.foresight.Place(p, gate.Targets{Nodes: why.Targets, Rest: why.Rest, Better: why.Better, Alike: why.Alike})
-		if !ok {
-			return refusal(GateForesight, reason, plan.ThisPod)
+		node, v := k.place(p, why)
+		if !v.Accepted {
+			return v, nil
 		}
 		to = node
 	}
@@ -99,7 +99,7 @@ func (k *keeper) decideGently(p *cluster.Pod, why strategy.Why) (plan.Verdict, *
 
 // Refuse implements strategy.Gatekeeper.
 func (k *keeper) Refuse(p *cluster.Pod, by string, reason plan.Reason) {
-	k.refuse(plan.Refusal{Pod: refOf(p), Node: p.NodeName, Profile: k.profile.name, Strategy: k.strategy, Gate: by, Reason: reason})
+	k.refuse(plan.Refusal{Pod: refOf(p), Node: p.NodeName, Profile: k.profile.name, Strategy: k.use.name, Gate: by, Reason: reason})
 	k.count.Refusals++
 	k.Tell(p, func() plan.Reason {
 		return plan.Reason{Code: reason.Code, Message: fmt.Sprintf("not moved, gate %s: %s", by, reason.Message), Numbers: reason.Numbers}

@@ -23,6 +23,8 @@ type use struct {
 	point    strategy.Point
 	strategy strategy.Strategy
 	count    int // its index in the summary
+	// objections is how many nodes others objected to for it, so far.
+	objections int
 }
 
 func (p *profile) start(c *cycle) {

@@ -20,13 +20,13 @@ func (k *keeper) Tell(p *cluster.Pod, reason func() plan.Reason) {
 		return
 	}
 	k.told = true
-	k.tell(k.profile.name+"/"+k.strategy, reason())
+	k.tell(k.profile.name+"/"+k.use.name, reason())
 }
 
 // closeStory says so when a strategy had nothing to say about the watched pod.
 func (k *keeper) closeStory() {
 	if k.watched != nil && !k.told {
-		k.tell(k.profile.name+"/"+k.strategy, plan.Reason{Code: "NotWanted", Message: "did not ask to move it"})
+		k.tell(k.profile.name+"/"+k.use.name, plan.Reason{Code: "NotWanted", Message: "did not ask to move it"})
 	}
 }
 

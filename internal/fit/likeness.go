@@ -89,11 +89,15 @@ func (l *likener) place(t *topology) {
 
 // pull is what the pod's own node has that may draw it back.
 func (l *likener) pull() {
-	if l.p.Node == nil || !l.s.allowed(l.s.placement(l.p), l.p, l.p.Node) {
+	if !l.s.drawn(l.p) {
+		return
+	}
+	if l.p.Node == nil || !l.s.takesBack(l.p) {
 		l.number(-1)
 		return
 	}
 	l.number(int64(softTaints(l.p, l.p.Node)))
+	l.number(l.p.Spec.Placement.Weight(l.p.Node.NodeInfo))
 	l.number(l.s.attraction(l.p, l.p.Node))
 	for i := range l.p.Spec.PreferredAffinity {
 		l.counted(l.s.termCounter(l.p, &l.p.Spec.PreferredAffinity[i].Term))

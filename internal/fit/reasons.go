@@ -27,8 +27,9 @@ const (
 	CodeVolume  = "VolumeNodeAffinity"
 
 	// The scheduler would start it there only if it had to.
-	CodeSoftTaint = "SoftTaint"
-	CodeDrawnBack = "PreferredAffinity"
+	CodeSoftTaint     = "SoftTaint"
+	CodeDrawnBack     = "PreferredAffinity"
+	CodeLessPreferred = "PreferredNodeAffinity"
 )
 
 // obstacle is what keeps a pod off a node, as found: it is put into words only when somebody wants to know. The zero value is none.
@@ -84,6 +85,9 @@ func (o obstacle) reason(v *cluster.View, p *cluster.Pod, n *cluster.Node) plan.
 	case CodeDrawnBack:
 		say("has fewer of the pods that the pod prefers to be near than its own node has: the scheduler would put it back")
 		r.Numbers = plan.Numbers{"weight": float64(o.have), "own": float64(o.most)}
+	case CodeLessPreferred:
+		say("has weight %d in the pod's preferred node affinity, its own node %d: the scheduler would put it back", o.have, o.most)
+		r.Numbers = plan.Numbers{"weight": float64(o.have), "own": float64(o.most)}
 	case CodeVolume:
 		say("can't use the volume of claim %s", o.key)
 	}
@@ -98,6 +102,7 @@ func fitsNowhere(counts map[string]int) plan.Reason {
 		CodeApart: "kept away by its anti-affinity", CodeGuarded: "kept away by the anti-affinity of others", CodeLonely: "without a pod it wants to be near",
 		CodeUneven: "where its spread would break", CodePort: "with its host port in use", CodeVolume: "that its volume can't follow to",
 		CodeSoftTaint: "that the scheduler would avoid for a soft taint", CodeDrawnBack: "farther from the pods it prefers to be near",
+		CodeLessPreferred: "that its preferred node affinity likes less",
 	}
 	var parts []string
 	total, numbers := 0, plan.Numbers{}

@@ -93,7 +93,7 @@ func (s *Scheduler) NowhereBut(p *cluster.Pod) plan.Reason {
 // constrained reports whether anything beyond placement and room matters to the pod.
 func (s *Scheduler) constrained(p *cluster.Pod) bool {
 	spec := p.Spec
-	if s.softTaints || len(spec.PreferredAffinity) > 0 || len(spec.AntiAffinity) > 0 || len(spec.Affinity) > 0 || len(spec.HostPorts) > 0 || len(p.Claims) > 0 {
+	if s.drawn(p) || len(spec.AntiAffinity) > 0 || len(spec.Affinity) > 0 || len(spec.HostPorts) > 0 || len(p.Claims) > 0 {
 		return true
 	}
 	for i := range spec.TopologySpread {
@@ -104,8 +104,16 @@ func (s *Scheduler) constrained(p *cluster.Pod) bool {
 	return len(s.guardsFor(p)) > 0
 }
 
-// further applies the rules that Checker does not have.
+// further applies the rules that Checker does not have, and asks what draws the pod back.
 func (s *Scheduler) further(p *cluster.Pod, n *cluster.Node) obstacle {
+	if o := s.barred(p, n); o.code != "" {
+		return o
+	}
+	return s.drawnBack(p, n)
+}
+
+// barred applies the rules of the scheduler's filters that Checker does not have.
+func (s *Scheduler) barred(p *cluster.Pod, n *cluster.Node) obstacle {
 	for i := range p.Spec.AntiAffinity {
 		if t := &p.Spec.AntiAffinity[i]; s.besides(p, n, t) > 0 {
 			return obstacle{code: CodeApart, key: t.TopologyKey}
@@ -134,7 +142,7 @@ func (s *Scheduler) further(p *cluster.Pod, n *cluster.Node) obstacle {
 	if claim, bad := s.volumeElsewhere(p, n); bad {
 		return obstacle{code: CodeVolume, key: claim}
 	}
-	return s.drawnBack(p, n)
+	return obstacle{}
 }
 
 // roomAfter is room for p, counting what it takes now as free if it is on n.

@@ -50,15 +50,34 @@ type Targets struct {
 	Better func(*cluster.Node) bool
 	// Alike, when it is not nil, is the same for pods that have the same targets, by the same measure, none of them the own node of such a pod.
 	Alike any
+	// Others, when set, have a say: they are asked last. If every node fails by what they say, the reason given is empty.
+	Others Others
 }
+
+// Others have a say in where a replacement starts.
+type Others interface {
+	// Allow reports whether nobody has anything against the node.
+	Allow(n *cluster.Node) bool
+	// Against is how many nodes were not allowed.
+	Against() int
+	// GoOn reports whether it is worth while to ask about further nodes.
+	GoOn() bool
+}
+
+// IgnoreSoftTaints is for schedulers that give PreferNoSchedule taints little weight: they are then no reason to stay.
+func (f *Foresight) IgnoreSoftTaints() { f.fit.IgnoreSoftTaints() }
 
 // Place returns a node on which a replacement of p could start.
 func (f *Foresight) Place(p *cluster.Pod, t Targets) (*cluster.Node, plan.Reason, bool) {
 	if t.Nodes == nil {
-		if n := f.fit.AnyBut(p); n != nil {
+		n := f.fit.AnyBut(p)
+		if n == nil {
+			return nil, f.fit.NowhereBut(p), false
+		}
+		if t.allows(n) {
 			return n, plan.Reason{}, true
 		}
-		return nil, f.fit.NowhereBut(p), false
+		t = Targets{Nodes: f.fit.Nodes(), Others: t.Others}
 	}
 	if n := f.likely(p, &t); n != nil {
 		return n, plan.Reason{}, true
@@ -74,6 +93,9 @@ func (f *Foresight) Place(p *cluster.Pod, t Targets) (*cluster.Node, plan.Reason
 	if n := f.search(p, &t); n != nil {
 		return n, plan.Reason{}, true
 	}
+	if t.Others != nil && t.Others.Against() > 0 {
+		return nil, plan.Reason{}, false
+	}
 	reason := f.noBetter(p, &t)
 	if known {
 		f.refused[q] = refused{p.Node, reason, len(f.view.Changed())}
@@ -84,7 +106,7 @@ func (f *Foresight) Place(p *cluster.Pod, t Targets) (*cluster.Node, plan.Reason
 // likely tries the target that the search would begin with: for most pods it will do.
 func (f *Foresight) likely(p *cluster.Pod, t *Targets) *cluster.Node {
 	if len(t.Nodes) > 0 {
-		if n := t.Nodes[f.hint(t)]; f.takes(p, n, t) {
+		if n := t.Nodes[f.hint(t)]; f.takes(p, n, t) && t.allows(n) {
 			return n
 		}
 	}
@@ -109,13 +131,23 @@ func (f *Foresight) search(p *cluster.Pod, t *Targets) *cluster.Node {
 	start := f.hint(t)
 	for i := range t.Nodes {
 		at := (start + i) % len(t.Nodes)
-		if n := t.Nodes[at]; f.takes(p, n, t) {
-			f.hints[&t.Nodes[0]] = at
+		n := t.Nodes[at]
+		if !f.takes(p, n, t) {
+			continue
+		}
+		f.hints[&t.Nodes[0]] = at
+		if t.allows(n) {
 			return n
+		}
+		if !t.Others.GoOn() {
+			f.hints[&t.Nodes[0]] = at + 1
+			return nil
 		}
 	}
 	return nil
 }
+
+func (t *Targets) allows(n *cluster.Node) bool { return t.Others == nil || t.Others.Allow(n) }
 
 func (f *Foresight) takes(p *cluster.Pod, n *cluster.Node, t *Targets) bool {
 	return n != p.Node && n.Ready && (t.Better == nil || t.Better(n)) && f.fit.Accepts(p, n)

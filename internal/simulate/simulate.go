@@ -2,11 +2,12 @@
 // scheduler would most likely put it.
 //
 // It is an estimate. The scheduler's own choice depends on its configuration and on what happens meanwhile; here, a
-// replacement goes, of the nodes it fits, to the one with the fewest pods of its workload, then to the one with most of its cpu and memory left, then to the
-// first by name.
+// replacement goes, of the nodes it fits, to the one with the fewest soft taints, then to the one that its preferred affinity to nodes and pods weighs most, then to the
+// one with the fewest pods of its workload, then to the one with most of its cpu and memory left, then to the first by name.
 package simulate
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -80,20 +81,33 @@ func newScheduler(v *cluster.View) *scheduler {
 func (w *scheduler) place(p *cluster.Pod) *cluster.Node {
 	mates := w.matesOf(p)
 	var best *cluster.Node
-	bestMates, bestUsed := 0, 0.0
+	var bestScore score
 	for _, n := range w.fit.Nodes() {
 		if !w.fit.Accepts(p, n) {
 			continue
 		}
-		have, used := mates[n], w.usedShare(n)
-		if best == nil || have < bestMates || have == bestMates && used < bestUsed {
-			best, bestMates, bestUsed = n, have, used
+		s := score{mates: mates[n], used: w.usedShare(n)}
+		s.taints, s.weight = w.fit.Draw(p, n)
+		if best == nil || s.compare(bestScore) < 0 {
+			best, bestScore = n, s
 		}
 	}
 	if best != nil {
 		mates[best]++
 	}
 	return best
+}
+
+// score is what speaks for a node: the smaller, the better.
+type score struct {
+	taints int
+	weight int64 // of preferred affinity: the larger, the better
+	mates  int
+	used   float64
+}
+
+func (s score) compare(o score) int {
+	return cmp.Or(cmp.Compare(s.taints, o.taints), cmp.Compare(o.weight, s.weight), cmp.Compare(s.mates, o.mates), cmp.Compare(s.used, o.used))
 }
 
 func (w *scheduler) matesOf(p *cluster.Pod) map[*cluster.Node]int {

@@ -3,6 +3,7 @@ package strategy_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -60,9 +61,25 @@ func TestBalanceIsGentle(t *testing.T) {
 	}
 }
 
+// TestPairsOfStrategiesComeToRest tries the same clusters with strategies together, which object to each other's moves.
+func TestPairsOfStrategiesComeToRest(t *testing.T) {
+	for seed := range uint64(60) {
+		lines := testkit.RandomBalance(rand.New(rand.NewPCG(seed, 99)))
+		for i, a := range balancePolicies() {
+			for _, b := range append([]string{"RemoveDuplicates\n", "RemovePodsViolatingNodeTaints\n  includePreferNoSchedule: true\n"}, balancePolicies()[i+1:]...) {
+				p, err := testkit.ParsePolicy(a + b)
+				if name, _, _ := strings.Cut(a, "\n"); err != nil || strings.HasPrefix(b, name) || strings.Contains(a+b, "KubernetesMetrics") {
+					continue // one strategy twice is an error; measurements do not follow the moves
+				}
+				t.Run(fmt.Sprintf("%d/%s+%s", seed, a, b), func(t *testing.T) { comesToRest(t, testkit.Snapshot(t, lines), p) })
+			}
+		}
+	}
+}
+
 func comesToRest(t *testing.T, s *cluster.Snapshot, p *policy.Policy) {
 	t.Helper()
-	for range 60 {
+	for range 12 {
 		out := testkit.Plan(t, s, p, false)
 		if len(out.Moves) == 0 {
 			return

@@ -56,10 +56,7 @@ func newHighNodeUtilization(a *HighNodeUtilizationArgs) (*highNodeUtilization, e
 
 // Run implements Strategy.
 func (s *highNodeUtilization) Run(c *Cycle) error {
-	rs := newUsedResources(c.View.Resources, s.args.Thresholds, nil, false)
-	for i := range rs {
-		rs[i].high = 100
-	}
+	rs := s.resources(c)
 	meter := requests{c.View, rs}
 	nodes, _, _ := measureNodes(c.Nodes, meter, rs)
 	rs.setCeilings(nodes)
@@ -88,6 +85,15 @@ func (s *highNodeUtilization) Run(c *Cycle) error {
 	}
 	b.run(rs.sortByFill)
 	return nil
+}
+
+// resources are those looked at; the nodes to pack on may be filled up.
+func (s *highNodeUtilization) resources(c *Cycle) usedResources {
+	rs := newUsedResources(c.View.Resources, s.args.Thresholds, nil, false)
+	for i := range rs {
+		rs[i].high = 100
+	}
+	return rs
 }
 
 // emptiest makes the node that is used least the one to empty, and the others those to pack on: what users want where all nodes are

@@ -22,7 +22,7 @@ func (x *separator) separate(atMost int) {
 			break
 		}
 		// Where a replacement may start is for the scheduler's rules to say, which foresight follows: both pods' terms are among them.
-		switch verdict := x.c.Try(v.pod, Why{Reason: x.conflict(v)}); {
+		switch verdict := x.c.Try(v.pod, Why{Reason: x.conflict(v), Forced: true}); {
 		case verdict.Accepted:
 			atMost--
 			x.change(&v.separated, -1)

@@ -111,6 +111,7 @@ func (s *removeDuplicates) Run(c *Cycle) error {
 // a first pass only counts, and pods are looked at more closely where it matters.
 func (s *removeDuplicates) groups(c *Cycle) []*replicas {
 	x := newReplicaIndex(c.View.Snapshot, c.ByWorkload)
+	x.byPod = make([][]int32, len(c.View.Pods))
 	for _, n := range c.Nodes {
 		for p := range c.View.PodsOn(n) {
 			if s.considers(p) {

@@ -1,6 +1,7 @@
 package strategy
 
 import (
+	"cmp"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,7 +29,8 @@ type RemovePodsViolatingNodeAffinityArgs struct {
 	LabelSelector *metav1.LabelSelector `json:"labelSelector,omitempty"`
 	// NodeAffinityType lists the kinds of terms to look at, in this order:
 	// NodeAffinityRequired, NodeAffinityPreferred. At least one is needed. Other
-	// values do nothing, so that files made for other versions keep working.
+	// values do nothing but are reported, so that files made for other versions
+	// keep working.
 	NodeAffinityType []string `json:"nodeAffinityType,omitempty"`
 }
 
@@ -64,6 +66,7 @@ func newNodeAffinity(a *RemovePodsViolatingNodeAffinityArgs) (*nodeAffinity, err
 // Run implements Strategy.
 func (s *nodeAffinity) Run(c *Cycle) error {
 	checker := fit.NewChecker(c.View, c.Nodes)
+	var unknown error
 	for _, kind := range s.types {
 		var violation func(*cluster.Pod) (Why, bool)
 		switch kind {
@@ -73,13 +76,14 @@ func (s *nodeAffinity) Run(c *Cycle) error {
 			weights := bestNodes{nodes: c.Nodes, known: map[*cluster.Placement]weights{}}
 			violation = weights.violation
 		default:
-			return fmt.Errorf("nodeAffinityType %q is not known", kind)
+			unknown = cmp.Or(unknown, fmt.Errorf("nodeAffinityType %q is not known", kind))
+			continue
 		}
 		if s.run(c, checker, violation) == plan.ThisCycle {
-			return nil
+			break
 		}
 	}
-	return nil
+	return unknown
 }
 
 func (s *nodeAffinity) run(c *Cycle, checker *fit.Checker, violation func(*cluster.Pod) (Why, bool)) plan.Scope {
@@ -111,7 +115,7 @@ func requiredViolation(p *cluster.Pod) (Why, bool) {
 	if p.Spec.Placement.Required == nil || p.Spec.Placement.Selects(p.Node.NodeInfo) {
 		return Why{}, false
 	}
-	return Why{Reason: plan.Reason{Code: "NodeAffinityViolated", Message: "its node does not match its required node affinity"}}, true
+	return Why{Forced: true, Reason: plan.Reason{Code: "NodeAffinityViolated", Message: "its node does not match its required node affinity"}}, true
 }
 
 // bestNodes finds the weights of nodes, once for each placement.

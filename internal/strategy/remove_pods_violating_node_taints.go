@@ -69,7 +69,7 @@ func (s *nodeTaints) Run(c *Cycle) error {
 		if !slices.ContainsFunc(n.Taints, func(t corev1.Taint) bool { return s.considers(&t) }) {
 			continue
 		}
-		why := func(p *cluster.Pod) Why { return Why{Reason: s.reason(p, n)} }
+		why := func(p *cluster.Pod) Why { return s.why(c, p, n) }
 		pods := c.candidates(n, func(p *cluster.Pod) bool { return !p.Terminal() && s.filter.Selects(p) && s.violates(p, n) }, why)
 		if c.tryAll(pods, why) == plan.ThisCycle {
 			return nil
@@ -91,6 +91,44 @@ func (s *nodeTaints) considers(t *corev1.Taint) bool {
 	}
 	return slices.Contains(s.effects, t.Effect) && !named(s.exclude) && (s.include == nil || named(*s.include))
 }
+
+// why is the case for moving p off n: to a node without such a taint, be it a soft one. A hard one the pod leaves in any case.
+func (s *nodeTaints) why(c *Cycle, p *cluster.Pod, n *cluster.Node) Why {
+	why := Why{Reason: s.reason(p, n)}
+	if len(s.effects) > 1 {
+		why.Targets, why.Better = c.View.Nodes, func(to *cluster.Node) bool { return !s.violates(p, to) }
+	}
+	_, why.Forced = fit.Untolerated(n.Taints, p.Spec.Placement.Tolerations, fit.HardTaint)
+	return why
+}
+
+// taintOpinion is that of RemovePodsViolatingNodeTaints: no pod is to start on a node it would be moved off.
+type taintOpinion struct {
+	c *Cycle
+	s *nodeTaints
+}
+
+// Opinion implements Opinionated. Only soft taints take one: hard ones keep pods away by themselves.
+func (s *nodeTaints) Opinion(c *Cycle) Opinion {
+	if len(s.effects) == 1 {
+		return nil
+	}
+	return taintOpinion{c, s}
+}
+
+// Against implements Opinion.
+func (o taintOpinion) Against(p *cluster.Pod, n *cluster.Node) func() plan.Reason {
+	if !o.s.violates(p, n) || !o.s.filter.Selects(p) || p.Node != nil && o.s.violates(p, p.Node) || !o.c.Evictable(p) {
+		return nil
+	}
+	return func() plan.Reason {
+		t, _ := fit.Untolerated(n.Taints, p.Spec.Placement.Tolerations, o.s.considers)
+		return plan.Reason{Code: "WouldViolateTaint", Message: fmt.Sprintf("node %s has the taint %s, which it does not tolerate", n.Name, t.ToString())}
+	}
+}
+
+// Moved implements Opinion.
+func (taintOpinion) Moved(*cluster.Pod, *cluster.Node) {}
 
 func (s *nodeTaints) reason(p *cluster.Pod, n *cluster.Node) plan.Reason {
 	t, _ := fit.Untolerated(n.Taints, p.Spec.Placement.Tolerations, s.considers)

@@ -37,7 +37,7 @@ func newReplicaIndex(s *cluster.Snapshot, byWorkload bool) *replicaIndex {
 	return &replicaIndex{
 		snapshot: s, workload: byWorkload,
 		images: imageIndex{bySpec: map[*cluster.Spec]int32{}, byName: map[string]int32{}},
-		ids:    map[replicaKey]int32{}, likely: map[likelyKey][]int32{}, byPod: make([][]int32, len(s.Pods)),
+		ids:    map[replicaKey]int32{}, likely: map[likelyKey][]int32{},
 	}
 }
 

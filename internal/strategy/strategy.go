@@ -49,6 +49,9 @@ type Why struct {
 	// Alike, when set, is comparable, and equal for pods that are proposed with the same Targets and Better, for all of which the other
 	// pods' nodes are no better than their own: what is found out about one need not be found out again about another.
 	Alike any
+	// Forced says that a rule of the scheduler's own forbids the pod its node, so that it can't come back: Targets, Better and the objections of other
+	// strategies then only pick among the nodes that could take it, and hold nothing back.
+	Forced bool
 	// EvenStarting says that the strategy is about pods that do not get ready, so that even one that has just started may go.
 	EvenStarting bool
 	// Anywhere says that the pod is to go even if no replacement can start (it has failed, or is too old).

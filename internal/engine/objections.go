@@ -1,0 +1,111 @@
+package engine
+
+import (
+	"fmt"
+
+	"evenkeel.dev/evenkeel/internal/cluster"
+	"evenkeel.dev/evenkeel/internal/gate"
+	"evenkeel.dev/evenkeel/internal/plan"
+	"evenkeel.dev/evenkeel/internal/strategy"
+)
+
+// voice is an enabled strategy that may object to the moves of the others.
+type voice struct {
+	of      *use
+	cycle   *strategy.Cycle
+	begun   bool
+	opinion strategy.Opinion // from begun on; nil: none
+}
+
+// hear gathers the voices of the profiles' strategies.
+func (c *cycle) hear(profiles []profile) {
+	for i := range profiles {
+		for j := range profiles[i].uses {
+			u := &profiles[i].uses[j]
+			if _, ok := u.strategy.(strategy.Opinionated); ok {
+				c.voices = append(c.voices, &voice{of: u, cycle: c.forStrategy(&keeper{cycle: c, profile: &profiles[i], use: u})})
+			}
+		}
+	}
+}
+
+// against asks the strategy about p on n. It begins to follow the cycle when it is first asked.
+func (v *voice) against(p *cluster.Pod, n *cluster.Node) func() plan.Reason {
+	if !v.begun {
+		v.begun, v.opinion = true, v.of.strategy.(strategy.Opinionated).Opinion(v.cycle)
+	}
+	if v.opinion == nil {
+		return nil
+	}
+	return v.opinion.Against(p, n)
+}
+
+// Searching the nodes for one that nobody objects to is not worth any effort: policies whose strategies contradict each other, such as emptying the nodes
+// that others fill up, would have every pod tried on every node. Once so many nodes were objected to for one strategy, its searches end after a few.
+const (
+	patientFor      = 20_000 // objections
+	impatientSearch = 2      // nodes
+)
+
+// hearing asks the other strategies about the nodes that could take a pod.
+type hearing struct {
+	k     *keeper
+	pod   *cluster.Pod
+	nodes int // that were objected to
+	by    *voice
+	last  *cluster.Node // that was objected to
+	first func() plan.Reason
+}
+
+// Against implements gate.Others.
+func (h *hearing) Against() int { return h.nodes }
+
+// GoOn implements gate.Others.
+func (h *hearing) GoOn() bool { return h.k.use.objections < patientFor || h.nodes < impatientSearch }
+
+// Allow implements gate.Others: nobody is to object to the pod on n.
+func (h *hearing) Allow(n *cluster.Node) bool {
+	if n == h.last {
+		return false
+	}
+	for _, v := range h.k.voices {
+		if v.of == h.k.use {
+			continue
+		}
+		if against := v.against(h.pod, n); against != nil {
+			h.k.use.objections++
+			h.last = n
+			if h.nodes++; h.first == nil {
+				h.by, h.first = v, against
+			}
+			return false
+		}
+	}
+	return true
+}
+
+// reason is the first objection.
+func (h *hearing) reason() plan.Reason {
+	r := h.first()
+	message := fmt.Sprintf("%s would move pods away again: %s", h.by.of.name, r.Message)
+	if h.nodes > 1 {
+		message = fmt.Sprintf("%d nodes that could take it were asked about, and each is objected to: %s", h.nodes, message)
+	}
+	return plan.Reason{Code: r.Code, Message: message, Numbers: r.Numbers}
+}
+
+// place finds the node to book room on for a replacement of p: one that the strategy calls better and no other strategy objects to.
+func (k *keeper) place(p *cluster.Pod, why strategy.Why) (*cluster.Node, plan.Verdict) {
+	h := &hearing{k: k, pod: p}
+	n, reason, ok := k.foresight.Place(p, gate.Targets{Nodes: why.Targets, Rest: why.Rest, Better: why.Better, Alike: why.Alike, Others: h})
+	if !ok && why.Forced && (h.nodes > 0 || why.Targets != nil) {
+		n, reason, ok = k.foresight.Place(p, gate.Targets{})
+	}
+	switch {
+	case ok:
+		return n, plan.Verdict{Accepted: true}
+	case h.first != nil:
+		return nil, plan.Verdict{Gate: GateObjection, Reason: h.reason()}
+	}
+	return nil, plan.Verdict{Gate: GateForesight, Reason: reason}
+}
