@@ -2,16 +2,13 @@ package engine_test
 
 import (
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"evenkeel.dev/evenkeel/internal/cluster"
 	"evenkeel.dev/evenkeel/internal/policy"
 	"evenkeel.dev/evenkeel/internal/testkit"
 )
@@ -32,52 +29,6 @@ func TestShuffledInputGivesTheSameBytes(t *testing.T) {
 			}
 		}
 	})
-}
-
-// TestNothingProtectedMoves: whatever a strategy asks for, pods that the filters protect stay, limits hold, and no pod moves twice.
-func TestNothingProtectedMoves(t *testing.T) {
-	forRandomClusters(t, func(t *testing.T, rng *rand.Rand, lines []string) {
-		s := testkit.Snapshot(t, lines)
-		p := randomPolicy(t, rng)
-		for _, compat := range []bool{false, true} {
-			out := testkit.Plan(t, s, p, compat)
-			perNode, perNamespace, seen := map[string]uint{}, map[string]uint{}, map[string]bool{}
-			for _, m := range out.Moves {
-				pod := s.Pod(m.Pod.Namespace, m.Pod.Name)
-				if pod.Deleting || pod.OwnedBy("DaemonSet") || len(pod.Owners) == 0 || pod.Annotations[cluster.AnnotationMirror] != "" {
-					t.Errorf("compat %v: %s is protected and moves: %s", compat, m.Pod, m.Reason.Message)
-				}
-				if seen[m.Pod.UID] {
-					t.Errorf("compat %v: %s moves twice", compat, m.Pod)
-				}
-				if m.Reason.Code == "" || m.Reason.Message == "" {
-					t.Errorf("compat %v: %s moves without a reason", compat, m.Pod)
-				}
-				seen[m.Pod.UID] = true
-				perNode[m.Node]++
-				perNamespace[m.Pod.Namespace]++
-			}
-			checkLimit(t, "cycle", uint(len(out.Moves)), p.MaxNoOfPodsToEvictTotal)
-			for node, n := range perNode {
-				checkLimit(t, node, n, p.MaxNoOfPodsToEvictPerNode)
-			}
-			for ns, n := range perNamespace {
-				checkLimit(t, ns, n, p.MaxNoOfPodsToEvictPerNamespace)
-			}
-			for _, r := range out.Refusals {
-				if r.Gate == "" || r.Reason.Code == "" || r.Reason.Message == "" {
-					t.Errorf("compat %v: a refusal without a reason: %+v", compat, r)
-				}
-			}
-		}
-	})
-}
-
-func checkLimit(t *testing.T, what string, have uint, limit *uint) {
-	t.Helper()
-	if limit != nil && have > *limit {
-		t.Errorf("%s: %d moves, the limit is %d", what, have, *limit)
-	}
 }
 
 // TestNeverMoreThanThePeer: by default a strategy moves no more than the peer's would. Evening replicas is the stated exception, and so
@@ -126,17 +77,24 @@ func randomArgs(name string) string {
 // randomPolicy enables everything, with random limits.
 func randomPolicy(t *testing.T, rng *rand.Rand) *policy.Policy {
 	text := "evictor\n  nodeFit: " + fmt.Sprint(rng.IntN(2) == 0) + "\n"
-	for _, name := range slices.Sorted(maps.Keys(testkit.Strategies())) {
+	for _, name := range sortedStrategies() {
 		text += name + "\n  " + randomArgs(name) + "\n"
 	}
-	text += "limits\n"
+	return parse(t, text+randomLimits(rng))
+}
+
+// randomLimits sets some of the limits of a cycle.
+func randomLimits(rng *rand.Rand) string {
+	text := "limits\n"
 	for _, field := range []string{"maxNoOfPodsToEvictTotal", "maxNoOfPodsToEvictPerNode", "maxNoOfPodsToEvictPerNamespace"} {
 		if rng.IntN(3) == 0 {
 			text += fmt.Sprintf("  %s: %d\n", field, rng.IntN(5))
 		}
 	}
-	return parse(t, text)
+	return text
 }
+
+func pick(rng *rand.Rand, choices ...string) string { return choices[rng.IntN(len(choices))] }
 
 func parse(t *testing.T, text string) *policy.Policy {
 	t.Helper()

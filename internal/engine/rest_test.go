@@ -23,7 +23,7 @@ const restRounds = 200
 // TestStrategiesComeToRestTogether: whichever two strategies are enabled, or all of them, carrying out plans with replacements starting where room was booked
 // leads to a cluster that is left alone, in as many cycles as it takes to move one replica of a workload at a time.
 func TestStrategiesComeToRestTogether(t *testing.T) {
-	for _, names := range combinations(slices.Sorted(maps.Keys(testkit.Strategies()))) {
+	for _, names := range combinations(sortedStrategies()) {
 		t.Run(strings.Join(names, "+"), func(t *testing.T) {
 			t.Parallel()
 			p := together(t, names)
@@ -41,7 +41,7 @@ func TestStrategiesComeToRestTogether(t *testing.T) {
 // take a second: what other moves of the cycle made room for, and what the peer would not have moved yet. docs/parity.md tells how many.
 // The strategies whose pods may start again anywhere are left out.
 func TestSecondCycleProposesNothing(t *testing.T) {
-	placing := slices.DeleteFunc(slices.Sorted(maps.Keys(testkit.Strategies())), func(name string) bool {
+	placing := slices.DeleteFunc(sortedStrategies(), func(name string) bool {
 		return name == "PodLifeTime" || name == "RemoveFailedPods" || name == "RemovePodsHavingTooManyRestarts"
 	})
 	for _, names := range combinations(placing) {
@@ -137,7 +137,7 @@ func TestEveryStrategyIsTried(t *testing.T) {
 // TestOneStrategyAsksNobody: objections are about other strategies; alone, each makes the moves that it made.
 func TestOneStrategyAsksNobody(t *testing.T) {
 	forRandomClusters(t, func(t *testing.T, _ *rand.Rand, lines []string) {
-		for _, names := range combinations(slices.Sorted(maps.Keys(testkit.Strategies())))[1:] {
+		for _, names := range combinations(sortedStrategies())[1:] {
 			if len(names) > 1 {
 				continue
 			}
@@ -150,3 +150,5 @@ func TestOneStrategyAsksNobody(t *testing.T) {
 		}
 	})
 }
+
+func sortedStrategies() []string { return slices.Sorted(maps.Keys(testkit.Strategies())) }
