@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -17,6 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"evenkeel.dev/evenkeel/internal/kube/stub"
+	"evenkeel.dev/evenkeel/internal/strategy"
+	"evenkeel.dev/evenkeel/internal/testkit"
 	"evenkeel.dev/evenkeel/internal/testkit/gen"
 	"evenkeel.dev/evenkeel/test/harness"
 	"evenkeel.dev/evenkeel/test/scale"
@@ -25,16 +29,26 @@ import (
 // The limit that the descheduler's users ask for at this size, where it takes 2 to 3 GB.
 const limitMiB = 500
 
-const policy = `apiVersion: descheduler/v1alpha2
-kind: DeschedulerPolicy
-profiles:
-- name: even
-  pluginConfig: [{name: RemoveDuplicates}, {name: DefaultEvictor, args: {nodeFit: true}}]
-  plugins: {balance: {enabled: [RemoveDuplicates]}}
-`
+// policy enables strategies, with node fit.
+func policy(names ...string) string {
+	args, enabled := testkit.Strategies(), map[string][]string{}
+	text := "apiVersion: descheduler/v1alpha2\nkind: DeschedulerPolicy\nprofiles:\n- name: even\n  pluginConfig:\n  - {name: DefaultEvictor, args: {nodeFit: true}}\n"
+	for _, p := range strategy.Plugins() {
+		if slices.Contains(names, p.Name) {
+			text += fmt.Sprintf("  - {name: %s, args: %s}\n", p.Name, args[p.Name])
+			point := strings.ToLower(string(p.Point))
+			enabled[point] = append(enabled[point], p.Name)
+		}
+	}
+	text += "  plugins:\n"
+	for _, point := range slices.Sorted(maps.Keys(enabled)) {
+		text += fmt.Sprintf("    %s: {enabled: [%s]}\n", point, strings.Join(enabled[point], ", "))
+	}
+	return text
+}
 
-// start runs the program against a stub that serves 5,000 nodes and 150,000 pods.
-func start(t *testing.T, args ...string) (*exec.Cmd, io.Reader, *stub.Server, stub.Objects) {
+// start runs the program with a policy against a stub that serves 5,000 nodes and 150,000 pods.
+func start(t *testing.T, policy string, args ...string) (*exec.Cmd, io.Reader, *stub.Server, stub.Objects) {
 	t.Helper()
 	objects := scale.Cluster(gen.Config{Nodes: 5000, Pods: 150_000, Seed: 1, Budgets: 20})
 	server := stub.New(objects)
@@ -64,10 +78,10 @@ clusters: [{name: c, cluster: {server: %q}}], users: [{name: u, user: {}}]}`, ur
 	return command, log, server, objects["pods"]
 }
 
-// TestSingleCycleStaysSmall lists everything once, as a CronJob does.
+// TestSingleCycleStaysSmall lists everything once, as a CronJob that evens replicas does.
 func TestSingleCycleStaysSmall(t *testing.T) {
 	started := time.Now()
-	command, log, _, _ := start(t)
+	command, log, _, _ := start(t, policy("RemoveDuplicates"))
 	if _, err := io.Copy(io.Discard, log); err != nil {
 		t.Fatal(err)
 	}
@@ -86,9 +100,9 @@ func TestSingleCycleStaysSmall(t *testing.T) {
 	}
 }
 
-// TestLiveProcessStaysSmall watches 5,000 nodes and 150,000 pods, of which 100 change every second, through several cycles.
+// TestLiveProcessStaysSmall runs every strategy, and watches 5,000 nodes and 150,000 pods, of which 100 change every second, through several cycles.
 func TestLiveProcessStaysSmall(t *testing.T) {
-	command, log, server, pods := start(t, "--descheduling-interval=15s")
+	command, log, server, pods := start(t, policy(slices.Collect(maps.Keys(testkit.Strategies()))...), "--descheduling-interval=15s")
 	go change(t, server, pods)
 
 	cycles, started := 0, time.Now()
