@@ -116,7 +116,7 @@ func randomSnapshot(t *testing.T, rng *rand.Rand) *cluster.Snapshot {
 	}
 	for w := range 1 + rng.IntN(5) {
 		words := fmt.Sprintf("owner=ReplicaSet/w%d labels=app=w%d cpu=%d00m", w, w, 1+rng.IntN(9)) +
-			pick("", "", " tolerate=t") + pick("", "", " need=disk=ssd") + pick("", "", "", " hostport=80") + pick("", "", "", " pvc=lost") +
+			pick("", "", " tolerate=t") + pick("", "", " need=disk=ssd") + pick("", "", "", " hostport=80") + pick("", "", "", " pvc=lost") + pick("", "", "", " prefer=5:disk=ssd") +
 			pick("", "", " anti=kubernetes.io/hostname:app=w0", " anti=zone:app=w1", " near=zone:app=w0", " near=zone:app=w1") +
 			pick("", "", " spread=zone:1:app=w0", " spread=kubernetes.io/hostname:2:app=w1", " spread=zone:1:app=w1:minDomains=3", " spread=zone:1:app=w0:nodeTaintsPolicy=Honor")
 		for r := range 1 + rng.IntN(5) {

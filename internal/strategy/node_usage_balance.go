@@ -27,8 +27,23 @@ type nodeBalance struct {
 	drain    bool                    // pods leave until the budget is spent, not until the node is within its ceiling
 	reason   func(*nodeUsage) plan.Reason
 
+	said      said
 	rehearsal bool // setQuotas is at work
 	tolerated map[*cluster.Placement]bool
+}
+
+// said is the case that was last made for moves off a node.
+type said struct {
+	u      *nodeUsage // nil when something was moved since
+	reason plan.Reason
+}
+
+// because makes the case for moves off a node, once until something is moved.
+func (b *nodeBalance) because(u *nodeUsage) plan.Reason {
+	if b.said.u != u {
+		b.said = said{u, b.reason(u)}
+	}
+	return b.said.reason
 }
 
 // run proposes the moves.
@@ -39,7 +54,7 @@ func (b *nodeBalance) run(order func([]*nodeUsage)) {
 	}
 	peerOrder(b.sources)
 	if b.c.Compat {
-		b.likeThePeer(b.sources, func(p *cluster.Pod, u *nodeUsage) plan.Verdict { return b.c.Try(p, Why{Reason: b.reason(u)}) })
+		b.likeThePeer(b.sources, func(p *cluster.Pod, u *nodeUsage) plan.Verdict { return b.c.Try(p, Why{Reason: b.because(u)}) })
 		return
 	}
 	b.setQuotas()
@@ -147,7 +162,7 @@ func (b *nodeBalance) peerNode(u *nodeUsage, left []int64, try func(*cluster.Pod
 			}
 			continue
 		}
-		take(u, left, use)
+		b.take(u, left, use)
 		if !b.goesOn(u, left) {
 			break
 		}
@@ -156,7 +171,8 @@ func (b *nodeBalance) peerNode(u *nodeUsage, left []int64, try func(*cluster.Pod
 }
 
 // take moves what a pod uses from its node to the targets.
-func take(u *nodeUsage, left, use []int64) {
+func (b *nodeBalance) take(u *nodeUsage, left, use []int64) {
+	b.said.u = nil
 	for i, v := range use {
 		u.use[i] -= v
 		left[i] -= v
@@ -209,7 +225,7 @@ func (b *nodeBalance) relieve(u *nodeUsage, left []int64, rec *receivers) plan.S
 			continue
 		}
 		moved++
-		take(u, left, use)
+		b.take(u, left, use)
 		rec.book(at, use)
 		if !known && b.perNode == nil {
 			break
@@ -247,7 +263,7 @@ func helps(u *nodeUsage, use []int64) bool {
 
 // try proposes one pod to the targets that could take it. On acceptance at is the target on which room was booked, nil when none was.
 func (b *nodeBalance) try(u *nodeUsage, p *cluster.Pod, use []int64, rec *receivers) (v plan.Verdict, at *cluster.Node) {
-	why, ok := rec.propose(use, Why{Reason: b.reason(u)})
+	why, ok := rec.propose(use, Why{Reason: b.because(u)})
 	if !ok {
 		reason := b.rs.overloads(use, rec.left(), len(b.targets))
 		b.c.Refuse(p, gateStrategy, reason)
