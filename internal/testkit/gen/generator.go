@@ -139,9 +139,10 @@ func (g *generator) deployment(number int) *deployment {
 	memory := []string{"128Mi", "512Mi", "1Gi", "2Gi"}[g.rng.IntN(4)]
 	d := &deployment{
 		number: number, name: fmt.Sprintf("dep-%05d", number), namespace: namespaceName(g.rng.IntN(g.Namespaces)),
-		spread: g.share(number, g.Spread, 0), anti: g.share(number, g.AntiAffinity, 3), affinity: number%20 == 9,
+		// By the usual shares these are numbers 0, 5, … and 3, 23, …, so that no Deployment has two of the rules.
+		spread: g.share(number, g.Spread, 4), anti: g.share(number, g.AntiAffinity, 16), affinity: number%20 == 9,
 	}
-	d.skewed = d.spread && (g.HostSpread || number%10 >= 5)
+	d.skewed = d.spread && (g.HostSpread || number%10 < 5)
 	owner := d.name + "-" + hash
 	controller := true
 	d.pod = corev1.Pod{
