@@ -51,9 +51,11 @@ func BenchmarkWorstCase(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		b.Run(fmt.Sprintf("all/%d-%d/nodeFit=true/default", s.nodes, s.pods), func(b *testing.B) {
-			benchCycle(b, snapshot, benchPolicy(b, "all", true), false)
-		})
+		for _, nodeFit := range []bool{false, true} {
+			b.Run(fmt.Sprintf("all/%d-%d/nodeFit=%v/default", s.nodes, s.pods, nodeFit), func(b *testing.B) {
+				benchCycle(b, snapshot, benchPolicy(b, "all", nodeFit), false)
+			})
+		}
 	}
 }
 

@@ -97,6 +97,11 @@ func (k *keeper) decideGently(p *cluster.Pod, why strategy.Why) (plan.Verdict, *
 	return plan.Verdict{Accepted: true}, to
 }
 
+// Note implements strategy.Gatekeeper.
+func (k *keeper) Note(remark string) {
+	k.plan.Summary.Notes = append(k.plan.Summary.Notes, fmt.Sprintf("profile %s: %s: %s", k.profile.name, k.use.name, remark))
+}
+
 // Refuse implements strategy.Gatekeeper.
 func (k *keeper) Refuse(p *cluster.Pod, by string, reason plan.Reason) {
 	k.refuse(plan.Refusal{Pod: refOf(p), Node: p.NodeName, Profile: k.profile.name, Strategy: k.use.name, Gate: by, Reason: reason})

@@ -204,6 +204,9 @@ func (s *lowNodeUtilization) Run(c *Cycle) error {
 	if len(errs) > 0 && s.args.UseDeviationThresholds {
 		return fmt.Errorf("the usage of %d of %d nodes is not known, and so the average is not that the thresholds deviate from: %w", len(missing), len(c.Nodes), errs[0])
 	}
+	if len(errs) > 0 {
+		c.Note(fmt.Sprintf("%d of %d nodes are left out, because their usage is not known, the first: %v", len(missing), len(c.Nodes), errs[0]))
+	}
 	for i, n := range missing {
 		tellNode(c, n, func() plan.Reason { return usageUnknown(errs[i]) })
 	}

@@ -19,6 +19,7 @@ func (onlooker) PreEviction(*cluster.Pod) bool                  { return true }
 func (onlooker) Try(*cluster.Pod, strategy.Why) plan.Verdict    { return plan.Verdict{} }
 func (onlooker) Refuse(*cluster.Pod, string, plan.Reason)       {}
 func (onlooker) Tell(p *cluster.Pod, reason func() plan.Reason) {}
+func (onlooker) Note(string)                                    {}
 
 // TestOpinionsFollowTheCycle: an opinion that has followed moves says about every pod and node what one would that is formed only then, with the same numbers.
 func TestOpinionsFollowTheCycle(t *testing.T) {

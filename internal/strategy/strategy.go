@@ -34,6 +34,8 @@ type Gatekeeper interface {
 	Refuse(p *cluster.Pod, gate string, reason plan.Reason)
 	// Tell adds to the story of a pod; reason is called only if the story is wanted.
 	Tell(p *cluster.Pod, reason func() plan.Reason)
+	// Note adds a remark on the input to the plan's summary: what the strategy left out, and why.
+	Note(remark string)
 }
 
 // Why is the case for a move.

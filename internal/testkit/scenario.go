@@ -146,6 +146,9 @@ func render(p *plan.Plan, quiet bool) string {
 			fmt.Fprintf(&b, "%s: %s\n", c.Strategy, c.Error)
 		}
 	}
+	for _, n := range p.Summary.Notes {
+		fmt.Fprintf(&b, "note: %s\n", n)
+	}
 	if p.Summary.Skipped != "" {
 		fmt.Fprintf(&b, "skipped: %s\n", p.Summary.Skipped)
 	}
