@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 
 	"evenkeel.dev/evenkeel/internal/agentconfig"
 	"evenkeel.dev/evenkeel/internal/cni"
@@ -117,13 +118,20 @@ func (f *installFlags) register(set *flag.FlagSet) {
 	set.StringVar(&f.config, "config", "", "configuration `FILE` that names the plugin where the flags do not")
 	set.StringVar(&f.binDir, "bin-dir", "", "`DIR` in which the container runtime looks for plugins")
 	set.StringVar(&f.plugin, "plugin", "", "base name `FILE` of the plugin")
-	set.StringVar(&f.output, "o", "text", "output `FORMAT`: text or json")
+	set.StringVar(&f.output, "o", "text", "output `FORMAT`: text (or table), or json")
+}
+
+func (f *installFlags) checkOutput() error {
+	if !slices.Contains([]string{"text", "table", "json"}, f.output) {
+		return fmt.Errorf("output format %q: want text, table or json; %w", f.output, errUsage)
+	}
+	return nil
 }
 
 // installer is the installer that the flags and the configuration file name.
 func (f *installFlags) installer() (install.Installer, agentconfig.Config, error) {
-	if f.output != "text" && f.output != "table" && f.output != "json" {
-		return install.Installer{}, agentconfig.Config{}, fmt.Errorf("output format %q: want text or json; %w", f.output, errUsage)
+	if err := f.checkOutput(); err != nil {
+		return install.Installer{}, agentconfig.Config{}, err
 	}
 	conf, err := agentconfig.Load(f.config, runtime.GOOS)
 	if err != nil {

@@ -29,6 +29,9 @@ func cmdInstall(ctx context.Context, s Streams, args []string) error {
 	if err := parse(set, s, args); err != nil {
 		return err
 	}
+	if *wait <= install.SettleTime {
+		return fmt.Errorf("--wait %v: want more than %v, for which the plugin must not have changed; %w", *wait, install.SettleTime, errUsage)
+	}
 	i, conf, err := f.installer()
 	if err != nil {
 		return err
@@ -159,5 +162,7 @@ func printJSON(w io.Writer, v any) error {
 func runProgram(ctx context.Context, name string, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	return exec.CommandContext(ctx, name, args...).CombinedOutput()
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.WaitDelay = time.Second // what it leaves behind may keep its streams
+	return cmd.CombinedOutput()
 }

@@ -55,7 +55,7 @@ func TestInstallWaitsForWhoeverWritesThePluginAndSaysSo(t *testing.T) {
 
 	var out strings.Builder
 	errs := &onFirst{do: func() {}}
-	if code := Run(t.Context(), Streams{Out: &out, Err: errs}, append(args, "--wait", "100ms")); code != exitFailure {
+	if code := Run(t.Context(), Streams{Out: &out, Err: errs}, append(args, "--wait", "1100ms")); code != exitFailure {
 		t.Errorf("with a writer: exit code %d, %s%s", code, &out, errs)
 	}
 	if text := errs.String(); strings.Count(text, "Waiting: "+plugin+": it is being written\n") != 1 || !strings.Contains(text, "nothing was changed") {
@@ -77,6 +77,15 @@ func TestInstallWaitsForWhoeverWritesThePluginAndSaysSo(t *testing.T) {
 	original, err := os.ReadFile(filepath.Join(dir, "evenkeel", "bridge.exe"))
 	if err != nil || !strings.HasSuffix(string(original), "the end") {
 		t.Errorf("the original is not what the writer wrote: %d bytes, %v", len(original), err)
+	}
+}
+
+func TestInstallThatCouldNeverWaitLongEnoughIsAUsageError(t *testing.T) {
+	dir, _, standIn := folder(t)
+	var out, errs strings.Builder
+	code := Run(t.Context(), Streams{Out: &out, Err: &errs}, []string{"install", "--bin-dir", dir, "--plugin", "bridge.exe", "--executable", standIn, "--wait", "0"})
+	if code != exitUsage || !strings.Contains(errs.String(), "--wait 0s: want more than 1s") {
+		t.Errorf("exit code %d, %s", code, &errs)
 	}
 }
 

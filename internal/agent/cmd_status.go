@@ -37,8 +37,8 @@ func cmdStatus(ctx context.Context, s Streams, args []string) error {
 	if err := parse(set, s, args); err != nil {
 		return err
 	}
-	if f.output != "text" && f.output != "table" && f.output != "json" {
-		return fmt.Errorf("output format %q: want text or json; %w", f.output, errUsage)
+	if err := f.checkOutput(); err != nil {
+		return err
 	}
 	conf, err := agentconfig.Load(f.config, runtime.GOOS)
 	if err != nil {

@@ -101,9 +101,9 @@ func (k *keeper) look(adopter *install.Adopter) {
 	inPlace := err == nil && o.Waiting == ""
 	switch {
 	case err != nil && !k.begun:
-		k.problem("install", fmt.Errorf("the stand-in cannot be installed, pods are not paced: %w", err))
+		k.problem("install", fmt.Errorf("the stand-in cannot be installed: %w", err))
 	case err != nil:
-		k.problem("install", fmt.Errorf("the plugin in place is not the stand-in and cannot be adopted: %w", err))
+		k.problem("install", fmt.Errorf("the stand-in cannot be put back or renewed: %w", err))
 	case o.Waiting != "":
 		k.problem("install", fmt.Errorf("pods are not paced now: %s", o.Waiting))
 	case o.Result.Action != install.Nothing || !k.snapshot().installed:
@@ -185,6 +185,7 @@ func ping(ctx context.Context, t install.Target) error {
 	cmd := exec.CommandContext(ctx, path)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "CNI_COMMAND="+cni.PingCommand)
+	cmd.WaitDelay = time.Second // what it leaves behind may keep its streams
 	out, runErr := cmd.Output()
 	pong, err := cni.ParsePong(out)
 	switch {

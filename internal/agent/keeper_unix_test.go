@@ -7,10 +7,25 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestASelfTestLeavesNothingBehind has a plugin in place again at the moment of
 // the test, which writes a file into its working directory, as azure-vnet does.
+func TestASelfTestDoesNotWaitForWhatAPluginLeavesRunning(t *testing.T) {
+	k := newTestKeeper(t, []byte("#!/bin/sh\nsleep 60 &\n"))
+	if err := os.Mkdir(k.installer.Target.OriginalDir(), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() { defer close(done); k.selfTest(t.Context()) }()
+	select {
+	case <-done:
+	case <-time.After(30 * time.Second):
+		t.Fatal("the self-test waits for the plugin's child")
+	}
+}
+
 func TestASelfTestLeavesNothingBehind(t *testing.T) {
 	k := newTestKeeper(t, []byte("#!/bin/sh\npwd >\"$OLDPWD_FILE\"\necho log >azure-vnet.log\n"))
 	dir := k.installer.Target.OriginalDir()

@@ -186,8 +186,14 @@ func (l *loop) countLocks(now time.Time) time.Time {
 	}
 	n, err := l.lockHolders()
 	if err != nil {
-		l.log.Warn("lock files cannot be counted", "err", err)
+		// Not "none": those counted before hold until they are told to have gone, or for slotTimeout.
+		l.trouble("locks", fmt.Errorf("lock files cannot be counted: %w", err))
+		if l.locksAt = now.Add(locksEvery); now.After(l.recoverEnd) && l.queue.Counts().LockHolders == 0 {
+			l.locksAt = time.Time{}
+		}
+		return l.locksAt
 	}
+	l.trouble("locks", nil)
 	for _, s := range l.sessions { // known by connection as well: not twice
 		if s.req.Degraded && s.req.Running {
 			n--

@@ -84,6 +84,31 @@ func TestAnIdleAgentDoesNothing(t *testing.T) {
 	})
 }
 
+func TestLockHoldersThatCannotBeCountedKeepTheirSlots(t *testing.T) {
+	now := time.Now()
+	l, _ := newTestLoop(t, now, "pace: {limits: {maxConcurrent: 1}}")
+	holders, err := 1, error(nil)
+	l.lockHolders = func() (int, error) { return holders, err }
+	trouble := map[string]error{}
+	l.trouble = func(about string, err error) { trouble[about] = err }
+	l.locksAt = now
+	l.countLocks(now)
+	if got := l.queue.Counts().LockHolders; got != 1 {
+		t.Fatalf("%d lock holders, want 1", got)
+	}
+	holders, err = 0, errors.New("too many open files")
+	now = now.Add(locksEvery)
+	l.countLocks(now)
+	if got := l.queue.Counts().LockHolders; got != 1 || trouble["locks"] == nil {
+		t.Errorf("%d lock holders and the problem %v after an error, want 1 and a problem", got, trouble["locks"])
+	}
+	now, err = now.Add(locksEvery), nil
+	l.countLocks(now)
+	if got := l.queue.Counts().LockHolders; got != 0 || trouble["locks"] != nil {
+		t.Errorf("%d lock holders and the problem %v once they can be counted, want none", got, trouble["locks"])
+	}
+}
+
 type readerFunc func() (load.Sample, error)
 
 func (f readerFunc) Read() (load.Sample, error) { return f() }

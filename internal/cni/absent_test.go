@@ -65,6 +65,21 @@ func TestAgentThatNeverSpeaksCountsAsAbsent(t *testing.T) {
 	})
 }
 
+// An attempt may be shorter than the time that an agent has for its first word.
+func TestAgentThatNeverSpeaksDoesNotUseUpAShortAttempt(t *testing.T) {
+	onStage(t, Settings{Attempt: seconds(1)}, func(s *stage) {
+		s.serve = func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }
+		within(t, "the original ran", s.add("cart-0").ran, 0, time.Second)
+	})
+}
+
+func TestExcludedNamespaceIsNotHeldByAnAgentThatNeverSpeaks(t *testing.T) {
+	onStage(t, Settings{Attempt: seconds(1), Absent: seconds(1), ExcludeNamespaces: []string{"shop"}}, func(s *stage) {
+		s.serve = func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }
+		within(t, "the original ran", s.add("cart-0").ran, 0, time.Second)
+	})
+}
+
 func TestAgentThatHangsUpAtOnceCountsAsAbsent(t *testing.T) {
 	onStage(t, Settings{}, func(s *stage) {
 		dials := 0

@@ -16,10 +16,13 @@ import (
 // value at random, so that those who lost the agent together do not come back
 // together.
 const (
+	redialPause   = 200 * time.Millisecond
+	hungPause     = 5 * time.Second // before dialling again an agent that said nothing
+	runningRedial = time.Second     // while the original runs, when nobody is in a hurry
+)
+
+const (
 	dialPatience   = time.Second
-	redialPause    = 200 * time.Millisecond
-	hungPause      = 5 * time.Second // before dialling again an agent that said nothing
-	runningRedial  = time.Second     // while the original runs, when nobody is in a hurry
 	followAfter    = 50 * time.Millisecond
 	afterBoot      = 5 * time.Minute
 	reasonNoAnswer = "no go-ahead in time"
@@ -113,17 +116,20 @@ func (g *gate) ask(client *paceapi.Client) (p pass, refused *refusal, decided bo
 	if client.Request(g.request()) != nil {
 		return pass{}, nil, false
 	}
-	patience := paceapi.FirstAnswer
+	patience := min(paceapi.FirstAnswer, g.patience)
 	for {
 		listening := time.Now()
 		m, err := client.Next(g.listenUntil(listening, patience))
 		switch {
 		case err != nil:
 			g.lost(listening, err)
-			if !time.Now().Before(g.deadline) {
-				return pass{}, g.tooLate(), true
+			switch {
+			case time.Now().Before(g.deadline):
+				return pass{}, nil, false
+			case g.excluded:
+				return pass{}, nil, true
 			}
-			return pass{}, nil, false
+			return pass{}, g.tooLate(), true
 		case m.Type == paceapi.TypeGrant:
 			if err := client.Ack(); err != nil {
 				g.lost(listening, err)

@@ -106,8 +106,8 @@ func (q *lockQueue) mayRefuse(now time.Time, gap time.Duration) bool {
 	defer func() { _ = f.Close() }()
 	info, err := f.Stat()
 	if err == nil {
-		// A clock that was set back must not make anybody wait for the future.
-		if age := now.Sub(info.ModTime()); age >= 0 && age < gap {
+		// A clock that was set back by more than that must not make anybody wait for the future.
+		if now.Sub(info.ModTime()).Abs() < gap {
 			return false
 		}
 	}

@@ -52,7 +52,7 @@ const (
 )
 
 // WriteSettings stores s for the stand-ins whose originals lie in originalDir,
-// all or nothing, readable by every version of the stand-in.
+// all or nothing. Lines that a stand-in does not know it passes over.
 func WriteSettings(originalDir string, s Settings) error {
 	if s.Limit < 0 || s.Limit > maxLimit {
 		return fmt.Errorf("settings of the stand-in: limit %d is not between 0 (the default) and %d", s.Limit, maxLimit)

@@ -12,8 +12,9 @@ import (
 
 const (
 	// present is how recently a stamp must have been touched for its pod to
-	// count as waiting now; a waiting stand-in touches its own once per turn.
-	present = 5 * time.Second
+	// count as waiting now. A waiting stand-in touches its own once per turn: with
+	// an agent that hangs that is dialPatience, paceapi.FirstAnswer and a pause.
+	present = 8 * time.Second
 	// forgotten is how long a pod may stay away before it loses its place.
 	forgotten = 2 * time.Minute
 	// bootSlack is how far the start of the machine, computed from two clocks,

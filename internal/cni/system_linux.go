@@ -91,14 +91,14 @@ func lockNow(f *os.File) error {
 // readFile reads a small file. It is os.ReadFile without setting up Go's poller,
 // which that does even for files that need none.
 func readFile(path string) ([]byte, error) {
-	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	fd, err := unlessInterrupted(func() (int, error) { return syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0) })
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: path, Err: err}
 	}
 	defer func() { _ = syscall.Close(fd) }()
 	b := make([]byte, 4096)
 	for n := 0; ; {
-		k, err := syscall.Read(fd, b[n:])
+		k, err := unlessInterrupted(func() (int, error) { return syscall.Read(fd, b[n:]) })
 		if err != nil {
 			return nil, &os.PathError{Op: "read", Path: path, Err: err}
 		}
@@ -106,5 +106,13 @@ func readFile(path string) ([]byte, error) {
 			return b[:n], nil
 		}
 		b = append(b, b...)
+	}
+}
+
+func unlessInterrupted(call func() (int, error)) (int, error) {
+	for {
+		if n, err := call(); !errors.Is(err, syscall.EINTR) {
+			return n, err
+		}
 	}
 }

@@ -77,7 +77,7 @@ func (j judgement) stands(now time.Time, files fingerprint) bool {
 func (a *Adopter) Look(now time.Time) (Outcome, error) {
 	files, err := a.Installer.fingerprint()
 	if err != nil {
-		return Outcome{Result: Result{Action: Nothing}, Foreign: a.begun}, fmt.Errorf("look at plugin: %w", err)
+		return Outcome{Result: Result{Action: Nothing}, Foreign: a.last.outcome.Foreign}, fmt.Errorf("look at plugin: %w", err)
 	}
 	if a.last.stands(now, files) {
 		return a.last.outcome, a.last.err
@@ -100,14 +100,14 @@ func (a *Adopter) Look(now time.Time) (Outcome, error) {
 func (a *Adopter) judge(now time.Time) judgement {
 	s, err := a.Installer.observe()
 	if err != nil {
-		return a.failed(Outcome{Result: Result{Action: Nothing}, Foreign: a.begun}, err)
+		return a.failed(Outcome{Result: Result{Action: Nothing}, Foreign: a.last.outcome.Foreign}, err)
 	}
 	plan, err := PlanInstall(a.Installer.Target, s)
 	if err == nil && plan.Action == Nothing && len(plan.Steps) == 0 {
 		a.begun, a.settle, a.failures = true, settle{}, 0
 		return judgement{outcome: Outcome{Result: Result{Action: Nothing}}, lasts: forever}
 	}
-	not := Outcome{Result: Result{Action: Nothing}, Foreign: s.Original.Present()}
+	not := Outcome{Result: Result{Action: Nothing}, Foreign: s.Original.Present() && !s.Plugin.Ours}
 	switch {
 	case a.begun && !s.Original.Present() && !s.Plugin.Ours:
 		not.Uninstalled = true

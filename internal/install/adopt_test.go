@@ -197,6 +197,14 @@ func TestForeignIsWhatLiesWhereAStandInWillBeAgain(t *testing.T) {
 	}
 }
 
+func TestAStandInThatCannotBeRenewedIsNotForeign(t *testing.T) {
+	n, a := newAdopter(t)
+	n.must(os.Remove(n.Executable))
+	if o, err := a.Look(time.Unix(0, 0)); err == nil || o.Foreign {
+		t.Fatalf("got %+v, %v, want an error and nothing foreign", o, err)
+	}
+}
+
 // TestWhatFailsIsTriedAgainAtGrowingIntervals counts the installations begun on
 // a disk on which none succeeds.
 func TestWhatFailsIsTriedAgainAtGrowingIntervals(t *testing.T) {

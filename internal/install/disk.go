@@ -168,7 +168,7 @@ func check(s Step) error {
 func rename(s Step) error {
 	try := func() error { return os.Rename(s.From, s.To) }
 	var err error
-	if _, there := os.Lstat(s.To); s.Op == Replace && there == nil {
+	if _, missing := os.Lstat(s.To); s.Op == Replace && missing == nil {
 		// What is in the way may run for long: for the caller to wait for, or not.
 		if err = try(); inUse(err) {
 			return errors.Join(ErrInUse, err)

@@ -6,6 +6,9 @@ import "strconv"
 // json would write, but that package's first look at a type takes longer than a
 // tenth of the start of a process, and the executable is started for each pod.
 
+// The lines below are of version 1.
+const _ = uint(1-Version) + uint(Version-1)
+
 // usualGrant is the whole of a grant line.
 const usualGrant = `{"v":1,"type":"grant"}`
 

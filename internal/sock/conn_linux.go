@@ -39,15 +39,13 @@ func (c *conn) SetReadDeadline(t time.Time) error {
 func (c *conn) Read(p []byte) (n int, err error) {
 	err = c.use(func() error {
 		n, err = 0, syscall.EINTR
-		for errors.Is(err, syscall.EINTR) {
+		for errors.Is(err, syscall.EINTR) || errors.Is(err, syscall.EAGAIN) { // EAGAIN: the kernel's time is over, maybe not ours
 			if err := c.boundRead(); err != nil {
 				return err
 			}
 			n, err = syscall.Read(c.fd, p)
 		}
 		switch {
-		case errors.Is(err, syscall.EAGAIN):
-			return os.ErrDeadlineExceeded
 		case err != nil:
 			return os.NewSyscallError("read", err)
 		case n == 0 && len(p) > 0:
@@ -62,7 +60,7 @@ func (c *conn) Read(p []byte) (n int, err error) {
 func (c *conn) boundRead() error {
 	var left time.Duration // zero is for ever, to the kernel too
 	if !c.deadline.IsZero() {
-		// The kernel counts microseconds.
+		// The kernel takes microseconds, of which none is for ever; by its timers the wait may end somewhat late.
 		if left = time.Until(c.deadline); left < time.Microsecond {
 			return os.ErrDeadlineExceeded
 		}

@@ -22,12 +22,12 @@ import (
 // could not have been the node agent. Callers treat it as "no agent".
 var ErrUnprivileged = errors.New("the server is not privileged")
 
-// Conn is a connection to the agent. One goroutine may read while others write
-// and close. Closing it ends a read that waits.
+// Conn is a connection to the agent. One goroutine may read, and set its
+// deadlines, while others write and close. Closing it ends a read that waits.
 type Conn interface {
 	io.ReadWriteCloser
-	// SetReadDeadline bounds the reads that begin after it; zero is no bound.
-	// Their errors say Timeout() then.
+	// SetReadDeadline bounds the reads that begin after it, which may end somewhat
+	// later but not sooner; zero is no bound. Their errors say Timeout() then.
 	SetReadDeadline(time.Time) error
 }
 

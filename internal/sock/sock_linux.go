@@ -11,8 +11,8 @@ import (
 // DefaultPath is where the node agent listens.
 const DefaultPath = "/run/evenkeel/agent.sock"
 
-// dial needs no time: connecting to a unix socket never waits, even where the
-// reads that follow do.
+// dial needs no time: the socket does not block yet, so that a full queue is
+// EAGAIN at once. It does for the reads that follow.
 func dial(path string, _ time.Time) (Conn, error) {
 	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK, 0)
 	if err != nil {

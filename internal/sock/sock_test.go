@@ -120,9 +120,15 @@ func TestReadEndsAtItsDeadline(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	_ = conn.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
-	if _, err := conn.Read(make([]byte, 1)); !isTimeout(err) {
-		t.Errorf("got %v, want a timeout", err)
+	for _, patience := range []time.Duration{20 * time.Millisecond, -time.Second} {
+		start := time.Now()
+		_ = conn.SetReadDeadline(start.Add(patience))
+		if _, err := conn.Read(make([]byte, 1)); !isTimeout(err) {
+			t.Errorf("got %v, want a timeout", err)
+		}
+		if d := time.Since(start); d < patience {
+			t.Errorf("ended after %v, %v too early", d, patience-d)
+		}
 	}
 }
 
