@@ -92,7 +92,7 @@ func (l *likener) pull() {
 	if !l.s.drawn(l.p) {
 		return
 	}
-	if l.p.Node == nil || !l.s.takesBack(l.p) {
+	if l.p.Node == nil || !l.s.TakesBack(l.p) {
 		l.number(-1)
 		return
 	}

@@ -14,7 +14,7 @@ func (s *Scheduler) drawnBack(p *cluster.Pod, n *cluster.Node) obstacle {
 		return obstacle{}
 	}
 	o := s.worseThanOwn(p, n)
-	if o.code != "" && !s.takesBack(p) {
+	if o.code != "" && !s.TakesBack(p) {
 		return obstacle{} // it can't come back
 	}
 	return o
@@ -52,8 +52,8 @@ func (s *Scheduler) drawn(p *cluster.Pod) bool {
 	return s.softTaints || len(p.Spec.Placement.Preferred) > 0 || len(p.Spec.PreferredAffinity) > 0
 }
 
-// takesBack reports whether the filters would let the replacement start on the pod's own node, where it leaves room.
-func (s *Scheduler) takesBack(p *cluster.Pod) bool {
+// TakesBack reports whether the scheduler's filters would let the replacement start on the pod's own node, where it leaves room.
+func (s *Scheduler) TakesBack(p *cluster.Pod) bool {
 	return s.allowed(s.placement(p), p, p.Node) && s.barred(p, p.Node).code == ""
 }
 

@@ -47,9 +47,14 @@ func NewScheduler(view *cluster.View, nodes []*cluster.Node) *Scheduler {
 	return s
 }
 
-// Accepts reports whether a replacement of p could start on n.
+// Accepts reports whether a replacement of p could start on n and would not rather go back to its own node.
 func (s *Scheduler) Accepts(p *cluster.Pod, n *cluster.Node) bool {
 	return s.allowed(s.placement(p), p, n) && s.roomAfter(p, n) && s.further(p, n).code == ""
+}
+
+// Filters reports whether the scheduler's filters let a replacement of p start on n, whatever draws it elsewhere.
+func (s *Scheduler) Filters(p *cluster.Pod, n *cluster.Node) bool {
+	return s.allowed(s.placement(p), p, n) && s.roomAfter(p, n) && s.barred(p, n).code == ""
 }
 
 // AnyBut returns a node other than the pod's own that accepts it, or nil.

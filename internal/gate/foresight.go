@@ -41,7 +41,7 @@ func NewForesight(view *cluster.View) *Foresight {
 	return &Foresight{fit: fit.NewScheduler(view, ready), view: view, hints: map[**cluster.Node]int{}, refused: map[question]refused{}}
 }
 
-// Targets are nodes to choose from. Nil Nodes stand for any but the pod's own.
+// Targets are nodes to choose from. Nil Nodes stand for any but the pod's own; Rest, Better and Alike are not looked at then.
 type Targets struct {
 	Nodes []*cluster.Node
 	// Rest, when set, lists all of them, the best first; Nodes is then no more than the best one.
@@ -103,6 +103,9 @@ func (f *Foresight) Place(p *cluster.Pod, t Targets) (*cluster.Node, plan.Reason
 	return nil, reason, false
 }
 
+// ComesBack reports whether, by the scheduler's filters, a replacement of p could start where p is.
+func (f *Foresight) ComesBack(p *cluster.Pod) bool { return f.fit.TakesBack(p) }
+
 // likely tries the target that the search would begin with: for most pods it will do.
 func (f *Foresight) likely(p *cluster.Pod, t *Targets) *cluster.Node {
 	if len(t.Nodes) > 0 {
@@ -157,7 +160,7 @@ func (f *Foresight) takes(p *cluster.Pod, n *cluster.Node, t *Targets) bool {
 func (f *Foresight) noBetter(p *cluster.Pod, t *Targets) plan.Reason {
 	first, count := "", 0
 	for _, n := range t.Nodes {
-		if n == p.Node || t.Better != nil && !t.Better(n) {
+		if n == p.Node || !n.Ready || t.Better != nil && !t.Better(n) {
 			continue
 		}
 		count++
