@@ -2,6 +2,7 @@ package strategy
 
 import (
 	"fmt"
+	"slices"
 
 	"evenkeel.dev/evenkeel/internal/cluster"
 	"evenkeel.dev/evenkeel/internal/plan"
@@ -22,14 +23,29 @@ func newUsageWatch(c *Cycle, rs usedResources, m meter, nodes []*nodeUsage) *usa
 	w := &usageWatch{rs: rs, meter: m, byNode: make([]*nodeUsage, len(c.View.Nodes)), pod: make([]int64, len(rs))}
 	for _, u := range nodes {
 		w.byNode[u.node.Index] = u
-		if m.kind() == byMeasures { // requests count what is expected on a node already
-			for _, p := range c.View.Arrivals(u.node) {
-				w.add(u, p, 1)
-			}
+		if m.kind() == byMeasures {
+			w.catchUp(c.View, u)
 		}
 		w.tally(u, 1)
 	}
 	return w
+}
+
+// catchUp brings what was measured of a node up to the moves that were taken since. Requests, and the number of pods, are the view's and need none of it.
+func (w *usageWatch) catchUp(view *cluster.View, u *nodeUsage) {
+	for _, p := range u.node.Pods {
+		if view.Gone(p) && !p.Terminal() {
+			w.add(u, p, -1)
+		}
+	}
+	for _, p := range view.Arrivals(u.node) {
+		w.add(u, p, 1)
+	}
+	for i := range w.rs {
+		if w.rs[i].id == cluster.Pods {
+			u.use[i] = view.Used(u.node).Get(cluster.Pods)
+		}
+	}
 }
 
 func (w *usageWatch) tally(u *nodeUsage, by int) {
@@ -43,13 +59,16 @@ func (w *usageWatch) tally(u *nodeUsage, by int) {
 	}
 }
 
-// add changes what the node uses by what the pod does, if that is known.
+// add changes what the node uses by what the pod does, as far as that is known: of a pod that was not measured, that it is one.
 func (w *usageWatch) add(u *nodeUsage, p *cluster.Pod, by int64) {
-	if !w.meter.pod(p, w.pod) {
-		return
-	}
+	known := w.meter.pod(p, w.pod)
 	for i, v := range w.pod {
-		u.use[i] += by * v
+		switch {
+		case known:
+			u.use[i] += by * v
+		case w.meter.kind() == byMeasures && w.rs[i].id == cluster.Pods:
+			u.use[i] += by
+		}
 	}
 }
 
@@ -88,8 +107,13 @@ func (w *usageWatch) change(n *cluster.Node, p *cluster.Pod, by int64) {
 // lowUsageOpinion is that of LowNodeUtilization: no node is to be over its target as long as there are under-used ones.
 type lowUsageOpinion struct {
 	*usageWatch
-	spare int // with so many under-used nodes nothing is done
+	s       *lowNodeUtilization
+	c       *Cycle
+	spare   int   // with so many under-used nodes nothing is done
+	movable []int // by node index: how many pods there the strategy may move; notCounted until it is asked for
 }
+
+const notCounted = -1
 
 // Opinion implements Opinionated.
 func (s *lowNodeUtilization) Opinion(c *Cycle) Opinion {
@@ -106,13 +130,49 @@ func (s *lowNodeUtilization) Opinion(c *Cycle) Opinion {
 		rs.around(nodes)
 	}
 	rs.setCeilings(nodes)
-	return &lowUsageOpinion{usageWatch: newUsageWatch(c, rs, m, nodes), spare: max(0, s.args.NumberOfNodes)}
+	return &lowUsageOpinion{
+		usageWatch: newUsageWatch(c, rs, m, nodes), s: s, c: c, spare: max(0, s.args.NumberOfNodes),
+		movable: slices.Repeat([]int{notCounted}, len(c.View.Nodes)),
+	}
+}
+
+// mayMove reports whether the strategy may move p.
+func (o *lowUsageOpinion) mayMove(p *cluster.Pod) bool {
+	return !p.Terminal() && !o.s.excluded[p.Namespace] && o.c.Evictable(p)
+}
+
+// mayRelieve reports whether the strategy may move some pod away from n.
+func (o *lowUsageOpinion) mayRelieve(n *cluster.Node) bool {
+	count := &o.movable[n.Index]
+	if *count == notCounted {
+		*count = 0
+		for p := range o.c.View.PodsOn(n) {
+			o.recount(p, n, 1)
+		}
+		for _, p := range o.c.View.Arrivals(n) {
+			o.recount(p, n, 1)
+		}
+	}
+	return *count > 0
+}
+
+func (o *lowUsageOpinion) recount(p *cluster.Pod, n *cluster.Node, by int) {
+	if n != nil && o.movable[n.Index] != notCounted && o.mayMove(p) {
+		o.movable[n.Index] += by
+	}
+}
+
+// Moved implements Opinion.
+func (o *lowUsageOpinion) Moved(p *cluster.Pod, to *cluster.Node) {
+	o.usageWatch.Moved(p, to)
+	o.recount(p, p.Node, -1)
+	o.recount(p, to, 1)
 }
 
 // Against implements Opinion.
 func (o *lowUsageOpinion) Against(p *cluster.Pod, n *cluster.Node) func() plan.Reason {
 	u := o.at(n)
-	if u == nil || !o.overloads(u, p) || o.underUsed(p, u) <= o.spare {
+	if u == nil || !o.overloads(u, p) || o.underUsed(p, u) <= o.spare || !o.mayMove(p) && !o.mayRelieve(n) {
 		return nil
 	}
 	return func() (reason plan.Reason) {
