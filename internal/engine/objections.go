@@ -53,7 +53,7 @@ type hearing struct {
 	pod   *cluster.Pod
 	nodes int // that were objected to
 	by    *voice
-	last  *cluster.Node // that was objected to
+	early [2]*cluster.Node // the first that were objected to
 	first func() plan.Reason
 }
 
@@ -63,9 +63,9 @@ func (h *hearing) Against() int { return h.nodes }
 // GoOn implements gate.Others.
 func (h *hearing) GoOn() bool { return h.k.use.objections < patientFor || h.nodes < impatientSearch }
 
-// Allow implements gate.Others: nobody is to object to the pod on n.
+// Allow implements gate.Others: nobody is to object to the pod on n. Before the search that asks about each node once, two at most are tried on the off chance.
 func (h *hearing) Allow(n *cluster.Node) bool {
-	if n == h.last {
+	if n == h.early[0] || n == h.early[1] {
 		return false
 	}
 	for _, v := range h.k.voices {
@@ -74,7 +74,9 @@ func (h *hearing) Allow(n *cluster.Node) bool {
 		}
 		if against := v.against(h.pod, n); against != nil {
 			h.k.use.objections++
-			h.last = n
+			if h.nodes < len(h.early) {
+				h.early[h.nodes] = n
+			}
 			if h.nodes++; h.first == nil {
 				h.by, h.first = v, against
 			}
@@ -97,9 +99,10 @@ func (h *hearing) reason() plan.Reason {
 // place finds the node to book room on for a replacement of p: one that the strategy calls better and no other strategy objects to.
 func (k *keeper) place(p *cluster.Pod, why strategy.Why) (*cluster.Node, plan.Verdict) {
 	h := &hearing{k: k, pod: p}
-	n, reason, ok := k.foresight.Place(p, gate.Targets{Nodes: why.Targets, Rest: why.Rest, Better: why.Better, Alike: why.Alike, Others: h})
-	if !ok && why.Forced && (h.nodes > 0 || why.Targets != nil) {
-		n, reason, ok = k.foresight.Place(p, gate.Targets{})
+	targets := gate.Targets{Nodes: why.Targets, Rest: why.Rest, Better: why.Better, Alike: why.Alike, Others: h}
+	n, reason, ok := k.foresight.Place(p, targets)
+	if !ok && why.Forced && (h.nodes > 0 || why.Targets != nil) && !k.foresight.ComesBack(p) {
+		n, reason, ok = k.force(p, targets)
 	}
 	switch {
 	case ok:
@@ -108,4 +111,15 @@ func (k *keeper) place(p *cluster.Pod, why strategy.Why) (*cluster.Node, plan.Ve
 		return nil, plan.Verdict{Gate: GateObjection, Reason: h.reason()}
 	}
 	return nil, plan.Verdict{Gate: GateForesight, Reason: reason}
+}
+
+// force finds a node for a pod that can't come back to its own: one that the strategy calls better, whoever objects, else any.
+func (k *keeper) force(p *cluster.Pod, t gate.Targets) (*cluster.Node, plan.Reason, bool) {
+	objected := t.Others.Against() > 0
+	if t.Others = nil; objected && t.Nodes != nil {
+		if n, reason, ok := k.foresight.Place(p, t); ok {
+			return n, reason, ok
+		}
+	}
+	return k.foresight.Place(p, gate.Targets{})
 }

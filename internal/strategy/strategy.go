@@ -42,7 +42,7 @@ type Gatekeeper interface {
 type Why struct {
 	Reason plan.Reason
 	// Targets are the nodes on which a replacement would be no worse off than the pod is now, by the strategy's own rule.
-	// Nil means any other node. By default a pod is not moved if it could start on none of them. The list may be shared, and is not changed.
+	// Nil means any other node, and then Rest, Better and Alike are not looked at. By default a pod is not moved if it could start on none of them. The list may be shared, and is not changed.
 	Targets []*cluster.Node
 	// Rest, when set, lists them all, the best first: it is asked for when the one in Targets, the best, will not do.
 	Rest func() []*cluster.Node
@@ -51,8 +51,8 @@ type Why struct {
 	// Alike, when set, is comparable, and equal for pods that are proposed with the same Targets and Better, for all of which the other
 	// pods' nodes are no better than their own: what is found out about one need not be found out again about another.
 	Alike any
-	// Forced says that a rule of the scheduler's own forbids the pod its node, so that it can't come back: Targets, Better and the objections of other
-	// strategies then only pick among the nodes that could take it, and hold nothing back.
+	// Forced says that a rule of the scheduler's own forbids the pod its node. Where by its filters it can't come back, Targets, Better and the objections
+	// of other strategies then only pick among the nodes that could take it, and hold nothing back.
 	Forced bool
 	// EvenStarting says that the strategy is about pods that do not get ready, so that even one that has just started may go.
 	EvenStarting bool

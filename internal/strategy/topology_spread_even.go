@@ -180,7 +180,7 @@ func (b *evening) moveOne(from int32) plan.Scope {
 	}
 	c := b.sp.counts
 	before := len(b.c.View.Changed())
-	why := Why{Reason: spreadViolated(b.sp, from, to, int(c.count[from]), int(c.count[to])), Targets: nodes}
+	why := Why{Reason: spreadViolated(b.sp, from, to, int(c.count[from]), int(c.count[to])), Targets: nodes, Forced: b.sp.rule.hard()}
 	why.Alike = domainFrom{b.sp.domains, to, b.sp.domains.next[to]}
 	if len(v.others) > 0 {
 		why.Alike = crowdTo{why.Alike.(domainFrom), v.pod.Node, &v.others[0]}
