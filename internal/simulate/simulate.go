@@ -47,10 +47,11 @@ func Apply(s *cluster.Snapshot, p *plan.Plan, booked bool) *Result {
 			continue
 		}
 		n := room[pod]
-		if !booked || n == nil || !w.fit.Accepts(pod, n) {
+		if !booked || n == nil || !w.fit.Filters(pod, n) {
 			n = w.place(pod)
 		}
 		if n != nil {
+			w.matesOf(pod)[n]++
 			r.View.Expect(pod, n)
 			w.fit.Arrived(pod, n)
 			r.Landed[pod] = n
@@ -83,7 +84,7 @@ func (w *scheduler) place(p *cluster.Pod) *cluster.Node {
 	var best *cluster.Node
 	var bestScore score
 	for _, n := range w.fit.Nodes() {
-		if !w.fit.Accepts(p, n) {
+		if !w.fit.Filters(p, n) {
 			continue
 		}
 		s := score{mates: mates[n], used: w.usedShare(n)}
@@ -91,9 +92,6 @@ func (w *scheduler) place(p *cluster.Pod) *cluster.Node {
 		if best == nil || s.compare(bestScore) < 0 {
 			best, bestScore = n, s
 		}
-	}
-	if best != nil {
-		mates[best]++
 	}
 	return best
 }
