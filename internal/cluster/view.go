@@ -64,8 +64,8 @@ func (v *View) Arrivals(n *Node) []*Pod { return v.arrivals[n.Index] }
 // Gone reports whether the pod was removed.
 func (v *View) Gone(p *Pod) bool { return v.gone[p.Index] }
 
-// Changed lists the nodes, by index, that removals and bookings changed, in order: an answer derived from the view when the list
-// had length n still holds for every node that is not in Changed()[n:].
+// Changed lists the nodes, by index, that removals and bookings changed, in order: what was found when the list had length n about a node, from what is on
+// that node alone, still holds if it is not in Changed()[n:]. What depends on other nodes, of its zone say, may not.
 func (v *View) Changed() []int32 { return v.changed }
 
 // PodsOn yields the pods on n, terminal ones included, by namespace and name.

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestStoppingIsNeverACrash: a field report (#728) of a channel that was closed twice when a cycle had ended and the program was stopped as well. Stopped before,
+// TestStoppingIsNeverACrash: reported of the descheduler, issue 728: a channel was closed twice when a cycle had ended and the program was stopped as well. Stopped before,
 // while, as and after a cycle ends, more than once, with one cycle or many, good or failing, Run returns, and can run again.
 func TestStoppingIsNeverACrash(t *testing.T) {
 	const takes = time.Minute

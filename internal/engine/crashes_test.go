@@ -8,7 +8,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/testkit"
 )
 
-// TestOddReplicasAreNoCrash: a field report (#369) of RemoveDuplicates crashing. Pods that are odd in what it goes by: no owner, no containers, no labels, the same
+// TestOddReplicasAreNoCrash: reported of the descheduler, issue 369: RemoveDuplicates crashed. Pods that are odd in what it goes by: no owner, no containers, no labels, the same
 // owner twice, an owner that is not there, no node, a node that is not there, ended, being deleted.
 func TestOddReplicasAreNoCrash(t *testing.T) {
 	b := testkit.NewBuilder()

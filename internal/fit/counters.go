@@ -23,7 +23,7 @@ type counter struct {
 	id       int
 	selector labels.Selector
 	counts   []int32    // by domain
-	nodes    *inclusion // nil: every node
+	nodes    *inclusion // of a spread constraint; nil for an affinity term: every node
 	domains  []bool     // that count; nil: all
 	total    int
 	version  int // of the counts of domains with several nodes

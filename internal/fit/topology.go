@@ -48,7 +48,7 @@ type inclusionKey struct {
 	honorAffinity, honorTaints bool
 }
 
-// included returns the inclusion of a constraint for a placement, nil when every node counts.
+// included returns the inclusion of a constraint for a placement. It is never nil: where every node counts it says so of each.
 func (s *Scheduler) included(pl *cluster.Placement, c *cluster.SpreadConstraint) *inclusion {
 	key := inclusionKey{honorAffinity: c.HonorNodeAffinity && (pl.Required != nil || len(pl.NodeSelector) > 0), honorTaints: c.HonorNodeTaints}
 	if key.honorAffinity || key.honorTaints {
