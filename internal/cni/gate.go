@@ -116,7 +116,8 @@ func (g *gate) ask(client *paceapi.Client) (p pass, refused *refusal, decided bo
 	if client.Request(g.request()) != nil {
 		return pass{}, nil, false
 	}
-	patience := min(paceapi.FirstAnswer, g.patience)
+	// Half a short attempt, so that there is time left to get along without.
+	patience := min(paceapi.FirstAnswer, time.Duration(g.settings.Attempt)/2)
 	for {
 		listening := time.Now()
 		m, err := client.Next(g.listenUntil(listening, patience))
