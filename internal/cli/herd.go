@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -25,7 +24,7 @@ type herdFlags struct {
 }
 
 func newHerdCommand(streams Streams) *cobra.Command {
-	f := &herdFlags{}
+	f := &herdFlags{Options: herd.Defaults()}
 	cmd := &cobra.Command{
 		Use:   "herd",
 		Short: "See on this machine what pacing does for pods that start all at once",
@@ -45,16 +44,16 @@ Other work on the machine slows both runs down. The figures mean most when there
 		RunE: func(cmd *cobra.Command, _ []string) error { return runHerd(cmd.Context(), streams, f) },
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&f.Pods, "pods", 20, "start `N` pods at once")
-	flags.DurationVar(&f.Work, "work", 2*time.Second, "CPU `TIME` that a pod needs to get ready")
-	flags.StringVar(&f.Limit, "limit", herd.LimitAuto, "pods starting at once in the paced run: `N`, auto (the agent's default) or adaptive")
-	flags.DurationVar(&f.PluginTime, "plugin-time", 100*time.Millisecond, "`TIME` of the network plugin for one pod, half of it CPU time")
-	flags.DurationVar(&f.Attempt, "attempt", 0, "longest `TIME` that one ADD waits before it is told to try again later; default: the agent's")
-	flags.DurationVar(&f.Retry, "retry", 10*time.Second, "pause of the kubelet before it tries again, `TIME` to half as much more")
-	flags.DurationVar(&f.StartupProbe, "startup-probe", 0, "kill and restart a container that is not ready `TIME` after its start; default: never")
-	flags.DurationVar(&f.Heartbeat, "heartbeat", time.Second, "one heartbeat every `TIME`")
-	flags.DurationVar(&f.Timeout, "timeout", 5*time.Minute, "end a run after `TIME`, whoever is ready by then")
-	flags.StringVar(&f.StandIn, "executable", "", "install this evenkeel-cni `FILE` as the stand-in; default: this program in its place")
+	flags.IntVar(&f.Pods, "pods", f.Pods, "start `N` pods at once")
+	flags.DurationVar(&f.Work, "work", f.Work, "CPU `TIME` that a pod needs to get ready")
+	flags.StringVar(&f.Limit, "limit", f.Limit, "pods starting at once in the paced run: `N`, auto (the agent's default) or adaptive")
+	flags.DurationVar(&f.PluginTime, "plugin-time", f.PluginTime, "`TIME` of the network plugin for one pod, half of it CPU time")
+	flags.DurationVar(&f.Attempt, "attempt", f.Attempt, "longest `TIME` that one ADD waits before it is told to try again later; default: the agent's")
+	flags.DurationVar(&f.Retry, "retry", f.Retry, "pause of the kubelet before it tries again, `TIME` to half as much more")
+	flags.DurationVar(&f.StartupProbe, "startup-probe", f.StartupProbe, "kill and restart a container that is not ready `TIME` after its start; default: never")
+	flags.DurationVar(&f.Heartbeat, "heartbeat", f.Heartbeat, "one heartbeat every `TIME`")
+	flags.DurationVar(&f.Timeout, "timeout", f.Timeout, "end a run after `TIME`, whoever is ready by then")
+	flags.StringVar(&f.StandIn, "executable", "", "install this evenkeel-cni `FILE` as the stand-in; default: the one beside this program, or else this program in its place")
 	flags.StringVarP(&f.output, "output", "o", "table", "`FORMAT` of the result: table, json, or html for a page that draws both runs")
 	flags.StringVar(&f.page, "html", "", "write that page to `FILE` too, whatever the output")
 	flags.StringVar(&f.keep, "keep", "", "keep the agent's log, its configuration and the pods' files in the new folder `DIR`")
@@ -70,8 +69,8 @@ func runHerd(ctx context.Context, streams Streams, f *herdFlags) (err error) {
 	if err := f.Validate(); err != nil {
 		return usageError(err)
 	}
-	if f.Program, err = os.Executable(); err != nil {
-		return fmt.Errorf("find this program: %w", err)
+	if err := f.findPrograms(); err != nil {
+		return err
 	}
 	remove, err := f.makeDir()
 	if err != nil {
@@ -98,6 +97,17 @@ func runHerd(ctx context.Context, streams Streams, f *herdFlags) (err error) {
 	}
 	if r := report.Paced; r.Ready < len(r.Pods) {
 		return fmt.Errorf("only %d of %d pods became ready in the paced run within %s", r.Ready, len(r.Pods), f.Timeout)
+	}
+	return nil
+}
+
+// findPrograms finds this program, and the stand-in if it is not named and there is one.
+func (f *herdFlags) findPrograms() (err error) {
+	if f.Program, err = os.Executable(); err != nil {
+		return fmt.Errorf("find this program: %w", err)
+	}
+	if f.StandIn == "" {
+		f.StandIn = herd.StandInBeside(f.Program)
 	}
 	return nil
 }

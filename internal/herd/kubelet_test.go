@@ -152,20 +152,38 @@ func TestTheBackOffOfAContainerEndsAtFiveMinutes(t *testing.T) {
 	}
 }
 
-func TestABeatThatIsHeldUpHoldsUpTheNextWhichCountsItsWait(t *testing.T) {
+func TestALateHeartbeatDoesNotHoldUpTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		took := []time.Duration{100 * time.Millisecond, 2500 * time.Millisecond, 100 * time.Millisecond, 100 * time.Millisecond, 100 * time.Millisecond}
-		n := 0
+		took := make(chan time.Duration, 5)
+		for _, tenths := range []time.Duration{1, 25, 1, 2, 1} {
+			took <- tenths * 100 * time.Millisecond
+		}
 		ctx, cancel := context.WithTimeout(t.Context(), 4500*time.Millisecond)
 		defer cancel()
 		got, err := beats(ctx, time.Now(), time.Second, func() error {
-			time.Sleep(took[n])
-			n++
+			time.Sleep(<-took)
 			return nil
 		})
-		want := []Beat{{0, 0.1}, {1, 2.5}, {2, 1.6}, {3, 0.7}, {4, 0.1}}
+		want := []Beat{{0, 0.1}, {1, 2.5}, {2, 0.1}, {3, 0.2}, {4, 0.1}}
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("%v, %s", err, diff)
+		}
+	})
+}
+
+func TestOnlySoManyHeartbeatsGoOnAtOneTimeAndTheWaitOfTheNextCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Second+maxBeats*time.Second-time.Millisecond)
+		defer cancel()
+		got, err := beats(ctx, time.Now(), time.Second, func() error {
+			time.Sleep(100 * time.Second)
+			return nil
+		})
+		if err != nil || len(got) != 2*maxBeats {
+			t.Fatalf("%v, %d beats", err, len(got))
+		}
+		if first, next := got[maxBeats-1].Delay, got[maxBeats].Delay; first != 100 || next != 100-maxBeats+100 {
+			t.Errorf("the last that found room was done after %s, the next after %s", first, next)
 		}
 	})
 }

@@ -3,6 +3,8 @@ package herd
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
 	"time"
 
@@ -44,6 +46,25 @@ type Options struct {
 	StandIn string
 	// Progress, if not nil, is told a few times a second how a run is getting on.
 	Progress func(Progress)
+}
+
+// Defaults are the options of a herd about which nothing is said: as many pods as a busy node has to start after a reboot,
+// enough CPU work to keep two cores busy for half a minute, and as many heartbeats as that many pods have probes, each
+// probed every ten seconds as is the default of a Kubernetes probe. Dir and Program are left to the caller.
+func Defaults() Options {
+	return Options{
+		Pods: 40, Work: 1500 * time.Millisecond, PluginTime: 100 * time.Millisecond, Limit: LimitAuto, Retry: 10 * time.Second,
+		Heartbeat: 250 * time.Millisecond, Timeout: 5 * time.Minute,
+	}
+}
+
+// StandInBeside is the path of evenkeel-cni in the folder of program, empty if it is not there.
+func StandInBeside(program string) string {
+	path := filepath.Join(filepath.Dir(program), "evenkeel-cni"+executableSuffix)
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	return path
 }
 
 // Progress is where a run is.

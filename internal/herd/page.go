@@ -166,10 +166,11 @@ type scale struct {
 	seconds float64 // at the right end
 	delay   float64 // at the top of the heartbeat
 	quiet   Seconds
+	every   Seconds // from one heartbeat to the next
 }
 
 func newScale(r Report) scale {
-	s := scale{seconds: 1, delay: 0.1, quiet: r.Quiet.P50}
+	s := scale{seconds: 1, delay: 0.1, quiet: r.Quiet.P50, every: r.Settings.Heartbeat}
 	for _, run := range []Run{r.Unpaced, r.Paced} {
 		for _, p := range run.Pods {
 			for _, span := range p.Spans {
@@ -209,7 +210,7 @@ func (s scale) chart(r Run) chart {
 		c.BeatTicks = append(c.BeatTicks, tick{y(Seconds(d)), Seconds(d).String()})
 	}
 	for _, b := range r.Heartbeat.Beats {
-		c.Beats = append(c.Beats, s.beat(b, y(b.Delay), c.BeatsBottom))
+		c.Beats = append(c.Beats, s.beat(b, y(b.Delay), c.BeatsBottom, s.beatWidth()))
 	}
 	if r.All != nil {
 		c.AllReady = &footnote{s.x(*r.All), "all ready " + r.All.String()}
@@ -253,8 +254,13 @@ func (p Pod) title() string {
 	return p.Name + ": " + strings.Join(parts, ", ")
 }
 
-func (s scale) beat(b Beat, top, bottom float64) bar {
-	const width = 4
+// beatWidth is the width of a heartbeat's bar, which leaves some room to the next.
+func (s scale) beatWidth() float64 {
+	const most, share = 4, 0.7
+	return round(min(most, share*(s.x(s.every)-plotLeft)))
+}
+
+func (s scale) beat(b Beat, top, bottom, width float64) bar {
 	return bar{X: s.x(b.Due), Y: top, W: width, H: round(math.Max(bottom-top, 1)), Title: fmt.Sprintf("due at %s, done %s later", b.Due, b.Delay)}
 }
 

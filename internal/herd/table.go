@@ -82,6 +82,9 @@ func (r Report) remarks() []string {
 	lines := []string{
 		fmt.Sprintf("Limit of the paced run: %s. Before the herd the heartbeat took %s (median of %d).", limit, r.Quiet.P50, r.Quiet.Count),
 	}
+	if r.Settings.StandIn == "" {
+		lines = append(lines, "The stand-in was this program, which starts more slowly than evenkeel-cni; see --executable.")
+	}
 	if r.Machine.Busy > busyRemark {
 		lines = append(lines, fmt.Sprintf("Other programs used %.0f %% of this machine's processors before the herd. They take more of them from a few pods than"+
 			" from many, so pacing looks worse here than it is.", r.Machine.Busy))
