@@ -9,8 +9,6 @@
 package fit
 
 import (
-	"slices"
-
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -24,18 +22,23 @@ import (
 type Checker struct {
 	view       *cluster.View
 	nodes      []*cluster.Node
-	inList     []bool // by node index
+	place      []int32 // by node index: its position in nodes, or -1
 	placements map[*cluster.Placement]*placement
-	nowhere    map[*cluster.Spec]nowhere
 	alike      map[Likeness]*alike
 	crowd      crowd
+
+	pools   map[poolKey]*pool
+	apart   map[carrier]string
+	laid    *Layout // of nodes, when the view had seen laidAt changes; nil until it is needed
+	laidAt  int
+	scratch []int64
+	wants   []Want
 }
 
 // placement is what is known of one Placement.
 type placement struct {
 	static []answer // by node index
 	hint   int      // position in nodes where a pod of this placement last fitted
-	pool   *pool    // nil until a pod of the placement fitted nowhere
 }
 
 // answer is a lazily filled yes or no.
@@ -47,21 +50,21 @@ const (
 	no
 )
 
-// nowhere remembers that, when the view had seen so many changes, pods of a spec fitted on no
-// node of the list, leaving out one that was not asked about.
-type nowhere struct {
-	changes int
-	except  int // node index
-}
+// lookAhead is how many nodes are looked at one after the other before those with room are looked for in other ways. In most clusters the first will do.
+const lookAhead = 32
 
 // NewChecker returns a checker for nodes, which must be nodes of the view.
 func NewChecker(view *cluster.View, nodes []*cluster.Node) *Checker {
 	c := &Checker{
-		view: view, nodes: nodes, inList: make([]bool, len(view.Nodes)),
-		placements: map[*cluster.Placement]*placement{}, nowhere: map[*cluster.Spec]nowhere{}, alike: map[Likeness]*alike{},
+		view: view, nodes: nodes, place: make([]int32, len(view.Nodes)),
+		placements: map[*cluster.Placement]*placement{}, alike: map[Likeness]*alike{},
+		pools: map[poolKey]*pool{}, apart: map[carrier]string{},
 	}
-	for _, n := range nodes {
-		c.inList[n.Index] = true
+	for i := range c.place {
+		c.place[i] = -1
+	}
+	for i, n := range nodes {
+		c.place[n.Index] = int32(i)
 	}
 	return c
 }
@@ -77,31 +80,38 @@ func (c *Checker) Fits(p *cluster.Pod, n *cluster.Node) bool {
 
 // AnyOther returns a node of the list, other than the pod's own, on which it fits, or nil.
 func (c *Checker) AnyOther(p *cluster.Pod) *cluster.Node {
-	if len(p.Spec.AntiAffinity) > 0 {
-		return c.search(p, c.Fits, c.obstacle, inOneNamespace)
+	if n := c.next(p, 0, 1, c.Fits); n != nil {
+		return n // it will do for most pods
 	}
-	own := -1
-	if p.Node != nil {
-		own = p.Node.Index
-	}
-	pl := c.placement(p)
-	if pl.pool != nil && c.hopeless(p) {
+	pooled := c.pools[poolKey{placement: p.Spec.Placement, apart: c.apartness(p)}] != nil
+	if pooled && c.anyOf(p, Part{}) == nil {
 		return nil
 	}
-	if was, ok := c.nowhere[p.Spec]; ok {
-		return c.anyChanged(p, own, was)
-	}
-	if n := c.first(pl, p, c.Fits); n != nil {
+	if n := c.next(p, 1, lookAhead, c.Fits); n != nil || len(c.nodes) <= lookAhead {
 		return n
 	}
-	c.pool(p)
-	c.nowhere[p.Spec] = nowhere{changes: len(c.view.Changed()), except: own}
+	return c.hinted(p, c.anyOf(p, Part{}))
+}
+
+// AnyOf is AnyOther among the nodes of a part of the list.
+func (c *Checker) AnyOf(p *cluster.Pod, part Part) *cluster.Node { return c.anyOf(p, part) }
+
+func (c *Checker) anyOf(p *cluster.Pod, part Part) *cluster.Node {
+	if n := c.roomy(p, c.pool(p, c.apartness(p), part), nil); n != nil {
+		return n
+	}
+	for _, n := range c.namesakes(p) {
+		if n != p.Node && part.has(n) && c.Fits(p, n) {
+			return n
+		}
+	}
 	return nil
 }
 
-// first returns the first node that will do, other than the pod's own, beginning where a pod of the placement last fitted.
-func (c *Checker) first(pl *placement, p *cluster.Pod, ok func(*cluster.Pod, *cluster.Node) bool) *cluster.Node {
-	for i := range c.nodes {
+// next looks at nodes one after the other, leaving out the pod's own: the so many-th to the so many-th from where a pod of the placement last fitted.
+func (c *Checker) next(p *cluster.Pod, from, to int, ok func(*cluster.Pod, *cluster.Node) bool) *cluster.Node {
+	pl := c.placement(p)
+	for i := from; i < min(to, len(c.nodes)); i++ {
 		at := pl.hint + i
 		if at >= len(c.nodes) {
 			at -= len(c.nodes)
@@ -114,28 +124,12 @@ func (c *Checker) first(pl *placement, p *cluster.Pod, ok func(*cluster.Pod, *cl
 	return nil
 }
 
-// anyChanged asks again only about the nodes for which an earlier "nowhere" may no longer hold.
-func (c *Checker) anyChanged(p *cluster.Pod, own int, was nowhere) *cluster.Node {
-	changed := c.view.Changed()
-	check := func(index int) *cluster.Node {
-		if index >= 0 && index != own && c.inList[index] && c.Fits(p, c.view.Nodes[index]) {
-			return c.view.Nodes[index]
-		}
-		return nil
+// hinted makes the next search begin at n.
+func (c *Checker) hinted(p *cluster.Pod, n *cluster.Node) *cluster.Node {
+	if n != nil {
+		c.placement(p).hint = int(c.place[n.Index])
 	}
-	if n := check(was.except); n != nil {
-		return n
-	}
-	for _, index := range changed[was.changes:] {
-		if n := check(int(index)); n != nil {
-			return n
-		}
-	}
-	// The own node was not asked about. Unless it is the one left out before, it is settled only if it did not change.
-	if own == was.except || !slices.Contains(changed[was.changes:], int32(own)) {
-		c.nowhere[p.Spec] = nowhere{changes: len(changed), except: own}
-	}
-	return nil
+	return n
 }
 
 // Why says what keeps p off n; ok is true when nothing does.
@@ -166,31 +160,6 @@ func (c *Checker) obstacle(p *cluster.Pod, n *cluster.Node) obstacle {
 	return obstacle{}
 }
 
-// WhyNowhere sums up why p fits on no node other than its own.
-func (c *Checker) WhyNowhere(p *cluster.Pod) plan.Reason {
-	if len(p.Spec.AntiAffinity) == 0 && c.AnyOther(p) == nil {
-		return c.noRoom(p)
-	}
-	return c.nowhereBecause(p, c.obstacle, inOneNamespace)
-}
-
-// nowhereBecause counts the obstacles, if they are not known already.
-func (c *Checker) nowhereBecause(p *cluster.Pod, find finder, like liken) plan.Reason {
-	if key, rules, likened := like(p); likened {
-		return c.refresh(c.remember(key), rules, p, find).reason(p.Node)
-	}
-	counts := map[string]int{}
-	for _, n := range c.nodes {
-		if n == p.Node {
-			continue
-		}
-		if o := find(p, n); o.code != "" {
-			counts[o.code]++
-		}
-	}
-	return fitsNowhere(counts)
-}
-
 func (c *Checker) placement(p *cluster.Pod) *placement {
 	pl := c.placements[p.Spec.Placement]
 	if pl == nil {
@@ -217,13 +186,18 @@ func (c *Checker) allowed(pl *placement, p *cluster.Pod, n *cluster.Node) bool {
 
 // repelledBy returns a pod on n that the pod's own required anti-affinity keeps it away from.
 func (c *Checker) repelledBy(p *cluster.Pod, n *cluster.Node) *cluster.Pod {
+	return c.selectedOn(p, n, p.Name)
+}
+
+// selectedOn returns a pod on n that the pod's own required anti-affinity selects, of another name than except.
+func (c *Checker) selectedOn(p *cluster.Pod, n *cluster.Node, except string) *cluster.Pod {
 	for i := range p.Spec.AntiAffinity {
 		t := &p.Spec.AntiAffinity[i]
 		if _, ok := n.Labels[t.TopologyKey]; !ok {
 			continue
 		}
 		for _, other := range c.crowd.on(c.view, t, p.Namespace, n) {
-			if other.Name != p.Name && !c.view.Gone(other) {
+			if other.Name != except && !c.view.Gone(other) {
 				return other
 			}
 		}

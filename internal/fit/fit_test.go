@@ -19,7 +19,11 @@ func TestRememberedAnswersAreRight(t *testing.T) {
 	for seed := range uint64(300) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 3))
-			view := cluster.NewView(randomSnapshot(t, rng))
+			nodes := 2 + rng.IntN(5)
+			if seed%10 == 0 {
+				nodes *= 30 // so that not each is looked at
+			}
+			view := cluster.NewView(randomSnapshot(t, rng, nodes))
 			checker, scheduler := fit.NewChecker(view, view.Nodes), fit.NewScheduler(view, view.Nodes)
 			for range 60 {
 				p := view.Pods[rng.IntN(len(view.Pods))]
@@ -99,7 +103,7 @@ func judgeScheduler(t *testing.T, view *cluster.View, scheduler *fit.Scheduler, 
 	}
 }
 
-func randomSnapshot(t *testing.T, rng *rand.Rand) *cluster.Snapshot {
+func randomSnapshot(t *testing.T, rng *rand.Rand, nodes int) *cluster.Snapshot {
 	t.Helper()
 	pick := func(choices ...string) string { return choices[rng.IntN(len(choices))] }
 	b := testkit.NewBuilder()
@@ -110,9 +114,13 @@ func randomSnapshot(t *testing.T, rng *rand.Rand) *cluster.Snapshot {
 	}
 	line("namespace a labels=team=x")
 	line("namespace b labels=team=y")
-	nodes := 2 + rng.IntN(5)
 	for i := range nodes {
 		line("node n%d cpu=%d labels=zone=z%d,disk=%s%s", i, 1+rng.IntN(4), i%2, pick("ssd", "hdd"), pick("", "", "", " taint=t=x:NoSchedule", " taint=soft=x:PreferNoSchedule", " cordoned"))
+	}
+	for i := range nodes {
+		if i >= 10 && rng.IntN(40) > 0 {
+			line("pod a/full-%d node=n%d cpu=%dm", i, i, 900+100*rng.IntN(30))
+		}
 	}
 	for w := range 1 + rng.IntN(5) {
 		words := fmt.Sprintf("owner=ReplicaSet/w%d labels=app=w%d cpu=%d00m", w, w, 1+rng.IntN(9)) +

@@ -1,134 +1,175 @@
 package fit
 
 import (
-	"math"
+	"fmt"
+	"slices"
 
 	"evenkeel.dev/evenkeel/internal/cluster"
 	"evenkeel.dev/evenkeel/internal/plan"
 )
 
-// pool sums up the nodes of a checker's list for one placement, so that pods for which there is no room anywhere need no look at each
-// node. It is made when the first pod of the placement has been to all of them in vain.
+// pool sums up the nodes of a checker's list, or of a part of it, for pods that meet the same obstacles there but for room, so that where nodes with room
+// are rare or there are none, pods need no look at each node. It is made when nodes were first looked at in vain for long.
 type pool struct {
-	banned map[string]int // how many nodes the placement does not allow, by the code that says why
-	open   int            // how many it allows
-	// most is an upper bound of what any of the nodes that it allows has free: by the resource that the node is shortest of, then by resource.
-	most [][]most
-	seen int // of the view's changes
+	tally        // of what keeps the pods off the nodes, room aside
+	rooms *Rooms // of the nodes that nothing keeps the pods off, by position in the list
+	seen  int    // of the view's changes
 }
 
-// most is the largest amount that one node has, and the largest that any other has.
-type most struct {
-	first, second int64
-	at            int // node index
+// poolKey is what pods have in common that share a pool.
+type poolKey struct {
+	placement *cluster.Placement
+	apart     string // their required anti-affinity, in words; empty if it is not looked at
+	part      any    // the part of the list; nil stands for all of it
 }
 
-func (m *most) raise(n *cluster.Node, amount int64) {
+// Part is some of a checker's nodes. Of must be comparable, and different for different parts. The zero value is all of them.
+type Part struct {
+	Of  any
+	Has func(*cluster.Node) bool
+}
+
+func (part *Part) has(n *cluster.Node) bool { return part.Has == nil || part.Has(n) }
+
+// layout lays out the nodes by what they have left. After many changes they are laid out anew.
+func (c *Checker) layout() *Layout {
+	if changes := len(c.view.Changed()); c.laid == nil || changes-c.laidAt > 4*len(c.nodes) {
+		c.laidAt = changes
+		if c.scratch == nil {
+			c.scratch = make([]int64, c.view.Resources.Len())
+		}
+		c.laid = NewLayout(len(c.nodes), len(c.scratch), func(place int) []int64 { return c.left(c.nodes[place]) })
+	}
+	return c.laid
+}
+
+// left is what n has left of every resource, good until the next call.
+func (c *Checker) left(n *cluster.Node) []int64 {
+	used := c.view.Used(n)
+	for i := range c.scratch {
+		id := cluster.ResourceID(i)
+		c.scratch[i] = n.Allocatable.Get(id) - used.Get(id)
+	}
+	return c.scratch
+}
+
+// pool returns the pool for pods like p, up to date; apart, made by apartness, and part may be empty.
+func (c *Checker) pool(p *cluster.Pod, apart string, part Part) *pool {
+	key, layout, changed := poolKey{p.Spec.Placement, apart, part.Of}, c.layout(), c.view.Changed()
+	x := c.pools[key]
 	switch {
-	case m.at == n.Index:
-		m.first = max(m.first, amount)
-	case amount > m.first:
-		m.first, m.second, m.at = amount, m.first, n.Index
+	case x == nil || x.rooms.Layout != layout || len(changed)-x.seen > len(c.nodes):
+		x = c.newPool(p, layout, apart != "", part)
+		c.pools[key] = x
 	default:
-		m.second = max(m.second, amount)
-	}
-}
-
-// besides is the largest amount that a node other than own has.
-func (m *most) besides(own *cluster.Node) int64 {
-	if own != nil && m.at == own.Index {
-		return m.second
-	}
-	return m.first
-}
-
-// pool returns the pool of p's placement, up to date.
-func (c *Checker) pool(p *cluster.Pod) *pool {
-	pl := c.placement(p)
-	if pl.pool == nil {
-		pl.pool = c.newPool(pl, p)
-	}
-	changed := c.view.Changed()
-	for _, index := range changed[pl.pool.seen:] {
-		if n := c.view.Nodes[index]; c.inList[index] && c.allowed(pl, p, n) {
-			c.raise(pl.pool, n)
-		}
-	}
-	pl.pool.seen = len(changed)
-	return pl.pool
-}
-
-func (c *Checker) newPool(pl *placement, p *cluster.Pod) *pool {
-	size := c.view.Resources.Len()
-	pool := &pool{banned: map[string]int{}, most: make([][]most, size), seen: len(c.view.Changed())}
-	all := make([]most, size*size)
-	for i := range all {
-		all[i] = most{math.MinInt64, math.MinInt64, -1}
-	}
-	for i := range pool.most {
-		pool.most[i], all = all[:size], all[size:]
-	}
-	for _, n := range c.nodes {
-		if c.allowed(pl, p, n) {
-			pool.open++
-			c.raise(pool, n)
-		} else {
-			pool.banned[ban(p, n)]++
-		}
-	}
-	return pool
-}
-
-// raise makes the bounds hold for what n has free now.
-func (c *Checker) raise(pool *pool, n *cluster.Node) {
-	used, scarcest, least := c.view.Used(n), 0, math.Inf(1)
-	for id, has := range n.Allocatable {
-		if has > 0 {
-			if share := float64(has-used.Get(cluster.ResourceID(id))) / float64(has); share < least {
-				scarcest, least = id, share
+		for _, index := range changed[x.seen:] {
+			if n := c.view.Nodes[index]; c.place[index] >= 0 && part.has(n) {
+				x.set(n.Index, c.codeOf(p, n, apart != ""))
+				x.rooms.Change(int(c.place[index]))
 			}
 		}
 	}
-	for id := range pool.most[scarcest] {
-		id := cluster.ResourceID(id)
-		pool.most[scarcest][id].raise(n, n.Allocatable.Get(id)-used.Get(id))
-	}
+	x.seen = len(changed)
+	return x
 }
 
-// hopeless reports whether no other node can have room for p; false leaves it open.
-func (c *Checker) hopeless(p *cluster.Pod) bool {
-	pool := c.pool(p)
-	for _, bounds := range pool.most {
-		if roomFor(p, bounds) {
-			return false
+func (c *Checker) newPool(p *cluster.Pod, layout *Layout, apart bool, part Part) *pool {
+	if len(c.pools)*2*layout.leaves*layout.kinds > maxPooled {
+		clear(c.pools)
+	}
+	x := &pool{tally: newTally(len(c.view.Nodes))}
+	for _, n := range c.nodes {
+		if part.has(n) {
+			x.set(n.Index, c.codeOf(p, n, apart))
 		}
 	}
-	return true
+	x.rooms = NewRooms(layout, func(place int) []int64 {
+		if n := c.nodes[place]; x.codes[n.Index] == 0 {
+			return c.left(n)
+		}
+		return nil
+	})
+	return x
 }
 
-func roomFor(p *cluster.Pod, bounds []most) bool {
+// codeOf is what keeps pods like p off n, room aside.
+func (c *Checker) codeOf(p *cluster.Pod, n *cluster.Node, apart bool) string {
+	switch {
+	case !c.allowed(c.placement(p), p, n):
+		return ban(p, n)
+	case apart && c.selectedOn(p, n, "") != nil:
+		return CodeRepelled
+	}
+	return ""
+}
+
+// roomy finds a node other than the pod's own that has room, of those that nothing else keeps the pods of the pool off, and that ok takes; nil ok takes each.
+func (c *Checker) roomy(p *cluster.Pod, x *pool, ok func(*cluster.Pod, *cluster.Node) bool) *cluster.Node {
+	c.wants = append(c.wants[:0], Want{int(cluster.Pods), 1})
 	for _, id := range p.Spec.Requested {
-		if p.Spec.Requests.Get(id) > bounds[id].besides(p.Node) {
-			return false
-		}
+		c.wants = append(c.wants, Want{int(id), p.Spec.Requests.Get(id)})
 	}
-	return bounds[cluster.Pods].besides(p.Node) >= 1
+	at := x.rooms.Find(c.wants, func(place int) bool {
+		n := c.nodes[place]
+		return n != p.Node && x.codes[n.Index] == 0 && c.HasRoom(p, n) && (ok == nil || ok(p, n))
+	})
+	if at < 0 {
+		return nil
+	}
+	return c.nodes[at]
 }
 
-// noRoom sums up why p, which only placement and room matter to, fits on no other node.
-func (c *Checker) noRoom(p *cluster.Pod) plan.Reason {
-	pool := c.pool(p)
-	counts := map[string]int{CodeNoRoom: pool.open}
-	for code, n := range pool.banned {
-		counts[code] = n
+// apartness puts the pod's required anti-affinity, by the rules of [TermSelects], into words.
+func (c *Checker) apartness(p *cluster.Pod) string {
+	if len(p.Spec.AntiAffinity) == 0 {
+		return ""
 	}
-	if n := p.Node; n != nil && c.inList[n.Index] {
-		if c.allowed(c.placement(p), p, n) {
-			counts[CodeNoRoom]--
-		} else {
-			counts[ban(p, n)]--
+	key := carrier{p.Spec, p.Namespace}
+	words, known := c.apart[key]
+	if !known {
+		words = p.Namespace
+		for i := range p.Spec.AntiAffinity {
+			t := &p.Spec.AntiAffinity[i]
+			words += fmt.Sprintf("\n%s %q %s", t.TopologyKey, t.Namespaces, cluster.SelectorKey(t.Selector))
+		}
+		c.apart[key] = words
+	}
+	return words
+}
+
+// namesakes are the nodes of the pods that have the pod's name in the namespaces that its required anti-affinity names: the peer takes them for the pod itself, so
+// that what holds for pods like it may not hold for the pod there.
+func (c *Checker) namesakes(p *cluster.Pod) []*cluster.Node {
+	var nodes []*cluster.Node
+	for i := range p.Spec.AntiAffinity {
+		for _, ns := range p.Spec.AntiAffinity[i].Namespaces {
+			if other := c.view.Pod(ns, p.Name); other != nil && other.Node != nil && c.place[other.Node.Index] >= 0 && !slices.Contains(nodes, other.Node) {
+				nodes = append(nodes, other.Node)
+			}
 		}
 	}
+	return nodes
+}
+
+// WhyNowhere sums up why p fits on no node other than its own.
+func (c *Checker) WhyNowhere(p *cluster.Pod) plan.Reason {
+	return c.noRoom(p, c.apartness(p))
+}
+
+// noRoom is WhyNowhere with the anti-affinity that is to be looked at.
+func (c *Checker) noRoom(p *cluster.Pod, apart string) plan.Reason {
+	x := c.pool(p, apart, Part{})
+	counts := x.countsBesides(p.Node)
+	if apart != "" {
+		for _, n := range c.namesakes(p) {
+			if n != p.Node {
+				counts[x.names[x.codes[n.Index]]]--
+				counts[c.obstacle(p, n).code]++
+			}
+		}
+	}
+	counts[CodeNoRoom] += counts[""]
+	delete(counts, "")
 	return fitsNowhere(counts)
 }
 

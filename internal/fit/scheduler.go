@@ -62,7 +62,7 @@ func (s *Scheduler) AnyBut(p *cluster.Pod) *cluster.Node {
 	if !s.constrained(p) {
 		return s.AnyOther(p)
 	}
-	return s.search(p, s.Accepts, s.hindrance, s.liken)
+	return s.search(p)
 }
 
 // Explain says what keeps a replacement of p off n.
@@ -89,10 +89,10 @@ func (s *Scheduler) NowhereBut(p *cluster.Pod) plan.Reason {
 	if !s.constrained(p) {
 		return s.WhyNowhere(p)
 	}
-	if len(p.Spec.AntiAffinity) == 0 && s.placement(p).pool != nil && s.hopeless(p) {
-		return s.noRoom(p)
+	if len(p.Spec.AntiAffinity) == 0 && s.hopeless(p) {
+		return s.noRoom(p, "")
 	}
-	return s.nowhereBecause(p, s.hindrance, s.liken)
+	return s.nowhereBecause(p)
 }
 
 // constrained reports whether anything beyond placement and room matters to the pod.

@@ -137,6 +137,24 @@ func (d *domains) from(id int32) []*cluster.Node {
 	return d.nodes[id][at : at+size]
 }
 
+// begin begins the next look in the domain of n at n, one of its eligible nodes.
+func (d *domains) begin(n *cluster.Node) {
+	id := d.of[n.Index]
+	at, _ := slices.BinarySearchFunc(d.nodes[id][:len(d.nodes[id])/2], n, func(a, b *cluster.Node) int { return cmp.Compare(a.Index, b.Index) })
+	d.next[id] = int32(at)
+}
+
+// part is a domain, to look for a node with room in it.
+func (d *domains) part(id int32) fit.Part {
+	return fit.Part{Of: domainOf{d, id}, Has: func(n *cluster.Node) bool { return d.countedIn(n) == id }}
+}
+
+// domainOf stands for a domain.
+type domainOf struct {
+	*domains
+	id int32
+}
+
 // skip begins the next look so many nodes further on.
 func (d *domains) skip(id int32, nodes int) {
 	d.next[id] = (d.next[id] + int32(nodes)) % max(int32(len(d.nodes[id])/2), 1)

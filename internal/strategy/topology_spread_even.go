@@ -229,18 +229,31 @@ func (sp *spread) least() int32 {
 	return sp.counts.fewest()
 }
 
+// lookAhead is how many nodes of a domain are looked at one after the other before one with room is looked for among all of them.
+const lookAhead = 32
+
 // nodesFor lists nodes of a domain on which the pod could run, beginning with one on which it can; nil means none. For a pod of several
 // constraints it is the best node alone.
 func (b *evening) nodesFor(to int32, v *victim) []*cluster.Node {
 	if len(v.others) > 0 {
 		return b.bestFor(to, v)
 	}
-	i := slices.IndexFunc(b.sp.domains.from(to), func(n *cluster.Node) bool { return b.fit.Fits(v.pod, n) })
-	if i < 0 {
+	d := b.sp.domains
+	next := d.from(to)
+	few := next[:min(len(next), lookAhead)]
+	switch i := slices.IndexFunc(few, func(n *cluster.Node) bool { return b.fit.Fits(v.pod, n) }); {
+	case i >= 0:
+		d.skip(to, i)
+	case len(few) == len(next):
 		return nil
+	default:
+		n := b.fit.AnyOf(v.pod, d.part(to))
+		if n == nil {
+			return nil
+		}
+		d.begin(n)
 	}
-	b.sp.domains.skip(to, i)
-	return b.sp.domains.from(to)
+	return d.from(to)
 }
 
 // moved makes every count of the namespace see a move; at is where the replacement is expected, nil when it is not known.

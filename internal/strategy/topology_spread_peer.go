@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"evenkeel.dev/evenkeel/internal/cluster"
+	"evenkeel.dev/evenkeel/internal/fit"
 	"evenkeel.dev/evenkeel/internal/plan"
 )
 
@@ -21,8 +22,6 @@ type peerScratch struct {
 	touched []int32
 	sorted  []peerDomain
 	fits    map[*cluster.Spec]bool
-	// where the last answers came from, to begin there the next time
-	hint int
 }
 
 // likeThePeer returns the pods that the peer would move for one constraint: it counts evictable pods that the policy selects, in every
@@ -41,7 +40,6 @@ func (x *spreader) likeThePeer(sp *spread) []victim {
 	sorted := x.sort(sp)
 	below := belowAverage(sp, sorted, average)
 	clear(x.peer.fits)
-	x.peer.hint = 0
 	var out []victim
 	ordered := len(sorted) // from here on the domains' pods are in order
 	for i, j := 0, len(sorted)-1; i < j; {
@@ -171,31 +169,48 @@ func (x *spreader) sort(sp *spread) []peerDomain {
 	return sorted
 }
 
-// belowAverage lists the eligible nodes of the domains that have fewer pods than the average.
-func belowAverage(sp *spread, sorted []peerDomain, average float64) [][]*cluster.Node {
-	var below [][]*cluster.Node
+// smaller are the domains that have fewer pods than the average.
+type smaller struct {
+	*domains
+	ids  []int32
+	hint int    // where in ids the last answer came from
+	has  []bool // by domain; nil until it is needed
+}
+
+func belowAverage(sp *spread, sorted []peerDomain, average float64) *smaller {
+	below := &smaller{domains: sp.domains}
 	for i := range sorted {
 		if float64(len(sorted[i].pods)) >= average {
 			break
 		}
-		below = append(below, sp.domains.from(sorted[i].id))
+		below.ids = append(below.ids, sorted[i].id)
 	}
 	return below
 }
 
-// fitsBelow reports whether the pod fits on a node of a domain below the average; it never is on one itself.
-func (x *spreader) fitsBelow(p *cluster.Pod, below [][]*cluster.Node) bool {
+// part is their nodes, to look for one with room.
+func (s *smaller) part() fit.Part {
+	if s.has == nil {
+		s.has = make([]bool, len(s.values))
+		for _, id := range s.ids {
+			s.has[id] = true
+		}
+	}
+	return fit.Part{Of: s, Has: func(n *cluster.Node) bool {
+		id := s.countedIn(n)
+		return id != noDomain && s.has[id]
+	}}
+}
+
+// fitsBelow reports whether the pod fits on an eligible node of a domain below the average; it never is on one itself.
+func (x *spreader) fitsBelow(p *cluster.Pod, below *smaller) bool {
 	same := len(p.Spec.AntiAffinity) == 0 // then the answer is the same for every pod of the spec
 	if ok, known := x.peer.fits[p.Spec]; known && same {
 		return ok
 	}
-	ok := false
-	for i := range below {
-		at := (x.peer.hint + i) % len(below)
-		if ok = slices.ContainsFunc(below[at], func(n *cluster.Node) bool { return x.fit.Fits(p, n) }); ok {
-			x.peer.hint = at
-			break
-		}
+	ok, all := x.fitsNext(p, below)
+	if !ok && !all {
+		ok = x.fit.AnyOf(p, below.part()) != nil
 	}
 	if same {
 		x.peer.fits[p.Spec] = ok
@@ -203,7 +218,25 @@ func (x *spreader) fitsBelow(p *cluster.Pod, below [][]*cluster.Node) bool {
 	return ok
 }
 
-func (x *spreader) putFittingLast(pods []victim, below [][]*cluster.Node) {
+// fitsNext looks at a few nodes; all tells that there are no others.
+func (x *spreader) fitsNext(p *cluster.Pod, below *smaller) (ok, all bool) {
+	left := lookAhead
+	for i := range below.ids {
+		at := (below.hint + i) % len(below.ids)
+		for _, n := range below.from(below.ids[at]) {
+			if x.fit.Fits(p, n) {
+				below.hint = at
+				return true, false
+			}
+			if left--; left == 0 {
+				return false, false
+			}
+		}
+	}
+	return false, true
+}
+
+func (x *spreader) putFittingLast(pods []victim, below *smaller) {
 	slices.SortStableFunc(pods, func(a, b victim) int {
 		return cmp.Compare(truth(x.fitsBelow(a.pod, below)), truth(x.fitsBelow(b.pod, below)))
 	})

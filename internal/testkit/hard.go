@@ -18,7 +18,9 @@ type HardCluster struct {
 	// Constraints is how many different constraints the nodes have to be held against, for each node there is; zero where there are few. One
 	// that takes several steps to match counts as several.
 	Constraints int
-	lines       func(w *lines, nodes int) // with 30 pods to a node, where that is possible
+	// Nodes is the smaller of the two sizes in which it is looked at, 100 where it is zero. More are for what a small cluster does not show.
+	Nodes int
+	lines func(w *lines, nodes int) // with 30 pods to a node, where that is possible
 }
 
 // Build makes the cluster with so many nodes, and the policy.
@@ -70,5 +72,5 @@ const (
 
 // HardClusters lists them.
 func HardClusters() []HardCluster {
-	return slices.Concat(hardFit(), hardApart(), hardSpread(), hardOwners(), hardReplacements())
+	return slices.Concat(hardFit(), hardApart(), hardSpread(), hardOwners(), hardReplacements(), hardSearches())
 }

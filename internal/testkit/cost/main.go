@@ -1,9 +1,10 @@
 // Command cost runs a cycle on each kind of cluster in two sizes, one twice the other. Built with -cover -covermode=atomic, it leaves the
 // counts of the statements that each cycle executed in a folder of their own, DIR/<number of the line>/<0 or 1>:
 //
-//	cost DIR [compat]
+//	cost DIR [compat] [WORDS]
 //
 // It prints a line for each kind of cluster: name, nodes, pods and constraints of the smaller one, and the bytes that either cycle allocated.
+// With words, it looks only at those that have them in their names.
 package main
 
 import (
@@ -15,6 +16,7 @@ import (
 	"runtime"
 	"runtime/coverage"
 	"slices"
+	"strings"
 
 	"evenkeel.dev/evenkeel/internal/cluster"
 	"evenkeel.dev/evenkeel/internal/engine"
@@ -55,7 +57,7 @@ func kinds() []kind {
 			generated(testkit.HardCluster{Name: name + ", worst case", Constraints: 1}, text, worst))
 	}
 	for _, hard := range testkit.HardClusters() {
-		list = append(list, kind{hard, 100, func(nodes int) ([]*cluster.Snapshot, *policy.Policy, error) {
+		list = append(list, kind{hard, cmp.Or(hard.Nodes, 100), func(nodes int) ([]*cluster.Snapshot, *policy.Policy, error) {
 			s, p, err := hard.Build(nodes)
 			return []*cluster.Snapshot{s}, p, err
 		}})
@@ -115,12 +117,16 @@ func run(args []string) error {
 	if len(args) == 0 {
 		return fmt.Errorf("expected a folder")
 	}
+	compat, words := slices.Contains(args, "compat"), strings.Join(slices.DeleteFunc(args[1:], func(s string) bool { return s == "compat" }), " ")
 	for i, k := range kinds() {
+		if !strings.Contains(k.Name, words) {
+			continue
+		}
 		var bytes [2]uint64
 		var pods [2]int
 		for j := range bytes {
 			var err error
-			bytes[j], pods[j], err = k.cycle(k.nodes<<j, len(args) > 1, filepath.Join(args[0], fmt.Sprint(i), fmt.Sprint(j)))
+			bytes[j], pods[j], err = k.cycle(k.nodes<<j, compat, filepath.Join(args[0], fmt.Sprint(i), fmt.Sprint(j)))
 			if err != nil {
 				return fmt.Errorf("%s: %w", k.Name, err)
 			}
