@@ -43,21 +43,26 @@ type cycle struct {
 	voices    []*voice // those who may object to a move
 	watched   *cluster.Pod
 	plan      *plan.Plan
-	bare      map[string]bool // workloads without a budget that are touched
+	bare      map[string]int // workloads without a budget, by how many of their pods move
+	past      *course        // nil in the first look
+	measured  bool           // some strategy goes by measurements
 }
 
-func newCycle(s *cluster.Snapshot, p *policy.Policy, o Options, nodes []*cluster.Node) *cycle {
+func newCycle(s *cluster.Snapshot, p *policy.Policy, o Options, nodes []*cluster.Node, past *course) *cycle {
 	view := cluster.NewView(s)
 	c := &cycle{
-		opts: o, view: view, nodes: nodes,
-		limits: gate.NewCounter(gate.Limits{
-			Total: p.MaxNoOfPodsToEvictTotal, PerNode: p.MaxNoOfPodsToEvictPerNode, PerNamespace: p.MaxNoOfPodsToEvictPerNamespace,
-		}),
-		budgets: gate.NewBudgets(view), gentle: gate.NewGentle(view), foresight: gate.NewForesight(view),
-		bare: map[string]bool{},
+		opts: o, view: view, nodes: nodes, foresight: gate.NewForesight(view), past: past,
 		plan: &plan.Plan{TakenAt: s.TakenAt, Summary: plan.Summary{
 			Nodes: len(s.Nodes), EligibleNodes: len(nodes), Pods: len(s.Pods), Notes: slices.Concat(s.Notes, s.Usage.Problems),
 		}},
+	}
+	if past != nil {
+		c.limits, c.budgets, c.gentle, c.bare = past.limits, past.budgets, past.gentle, past.bare
+	} else {
+		c.limits = gate.NewCounter(gate.Limits{
+			Total: p.MaxNoOfPodsToEvictTotal, PerNode: p.MaxNoOfPodsToEvictPerNode, PerNamespace: p.MaxNoOfPodsToEvictPerNamespace,
+		})
+		c.budgets, c.gentle, c.bare = gate.NewBudgets(view), gate.NewGentle(view), map[string]int{}
 	}
 	if o.Extras.SoftTaints {
 		c.foresight.IgnoreSoftTaints()
@@ -114,6 +119,7 @@ func (c *cycle) forStrategy(k *keeper) *strategy.Cycle {
 		ByWorkload:            c.opts.Extras.WorkloadReplicas && !c.opts.Compat,
 		DrainEmptiest:         c.opts.Extras.DrainEmptiest && !c.opts.Compat,
 		PreferredAntiAffinity: c.opts.Extras.PreferredAntiAffinity && !c.opts.Compat,
+		MovedOff:              c.past.movedOff(k.profile.name, k.use.name),
 	}
 }
 
@@ -136,12 +142,23 @@ func (c *cycle) accept(p *cluster.Pod, m plan.Move, to *cluster.Node) {
 			v.opinion.Moved(p, to)
 		}
 	}
+	if c.past.again(p) {
+		return
+	}
 	c.limits.Add(p)
-	if len(c.view.BudgetsOf(p.PodInfo)) == 0 && !p.Terminal() {
-		if o := c.view.Top(p.PodInfo); o != nil {
-			c.bare[fmt.Sprintf("%s %s/%s", o.Kind, p.Namespace, o.Name)] = true
+	if key := bareKey(c.view.Snapshot, p.PodInfo); key != "" {
+		c.bare[key]++
+	}
+}
+
+// bareKey names the workload of a pod that no budget covers; empty if there is none, or a budget.
+func bareKey(s *cluster.Snapshot, p *cluster.PodInfo) string {
+	if len(s.BudgetsOf(p)) == 0 && !p.Terminal() {
+		if o := s.Top(p); o != nil {
+			return fmt.Sprintf("%s %s/%s", o.Kind, p.Namespace, o.Name)
 		}
 	}
+	return ""
 }
 
 // leaving reports whether another controller is evicting the pod, or is taken to have accepted that: the live source shows such a pod as being deleted
@@ -165,26 +182,29 @@ func (c *cycle) refuse(r plan.Refusal) {
 	c.plan.Refusals = append(c.plan.Refusals, r)
 }
 
-func (c *cycle) skipped(why string) *plan.Plan {
+func (c *cycle) skipped(why string) {
 	c.plan.Summary.Skipped = why
 	c.tellSkipped(why)
-	return c.plan
 }
 
-func (c *cycle) finish(profiles []profile) *plan.Plan {
-	s := &c.plan.Summary
-	s.Moves, s.Refusals = len(c.plan.Moves), len(c.plan.Refusals)
+func (c *cycle) finish(profiles []profile) {
+	summarize(c.plan, c.bare)
+	c.tellGates(profiles)
+}
+
+// summarize counts what the plan came to.
+func summarize(p *plan.Plan, bare map[string]int) {
+	s := &p.Summary
+	s.Moves, s.Refusals, s.ByGate = len(p.Moves), len(p.Refusals), nil
 	byGate := map[string]int{}
-	for i := range c.plan.Refusals {
-		byGate[c.plan.Refusals[i].Gate]++
+	for i := range p.Refusals {
+		byGate[p.Refusals[i].Gate]++
 	}
 	for name, n := range byGate {
 		s.ByGate = append(s.ByGate, plan.GateCount{Gate: name, Refusals: n})
 	}
 	slices.SortFunc(s.ByGate, func(a, b plan.GateCount) int { return cmp.Compare(a.Gate, b.Gate) })
-	s.WithoutBudget = slices.Sorted(maps.Keys(c.bare))
-	c.tellGates(profiles)
-	return c.plan
+	s.WithoutBudget = slices.Sorted(maps.Keys(bare))
 }
 
 func refOf(p *cluster.Pod) plan.PodRef {

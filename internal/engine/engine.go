@@ -34,6 +34,16 @@ type Options struct {
 // Plan decides what to move. The error is about the policy (a priority class that the cluster does not have, a
 // strategy that is not built); then nothing is to be moved.
 func Plan(s *cluster.Snapshot, p *policy.Policy, o Options) (*plan.Plan, error) {
+	first, err := look(s, p, o, nil)
+	if err != nil {
+		return nil, err
+	}
+	// 7. What the cluster as it will be asks for on top of that.
+	return settle(first, p, o)
+}
+
+// look decides what to move in the cluster as it is, or as it will be after what earlier looks decided.
+func look(s *cluster.Snapshot, p *policy.Policy, o Options, past *course) (*cycle, error) {
 	// 1. What the policy asks for, in terms of this cluster.
 	profiles, err := compile(s, p, o)
 	if err != nil {
@@ -41,11 +51,13 @@ func Plan(s *cluster.Snapshot, p *policy.Policy, o Options) (*plan.Plan, error) 
 	}
 	// 2. The nodes it is about.
 	nodes := eligible(s, p)
-	c := newCycle(s, p, o, nodes)
+	c := newCycle(s, p, o, nodes, past)
+	c.measured = measuring(profiles)
 	if len(nodes) < 2 {
-		return c.skipped(fmt.Sprintf("only %d of %d nodes are ready and selected; moving pods takes two", len(nodes), len(s.Nodes))), nil
+		c.skipped(fmt.Sprintf("only %d of %d nodes are ready and selected; moving pods takes two", len(nodes), len(s.Nodes)))
+		return c, nil
 	}
-	if o.Background {
+	if o.Background && past == nil {
 		c.countLeaving()
 	}
 	if o.Extras.PendingPods && !o.Compat {
@@ -66,7 +78,8 @@ func Plan(s *cluster.Snapshot, p *policy.Policy, o Options) (*plan.Plan, error) 
 		}
 	}
 	// 6. The plan.
-	return c.finish(profiles), nil
+	c.finish(profiles)
+	return c, nil
 }
 
 // eligible are the nodes that are ready and that the policy selects, by name. Cordoned nodes are among them.

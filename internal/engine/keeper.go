@@ -63,7 +63,7 @@ func (k *keeper) decide(p *cluster.Pod, why strategy.Why) (plan.Verdict, *cluste
 	if reason, ok := k.profile.evictor.PreFilter(p); !ok {
 		return refusal(GateNodeFit, reason, plan.ThisPod)
 	}
-	if reason, scope, ok := k.limits.Check(p); !ok {
+	if reason, scope, ok := k.limits.Check(p); !ok && !k.past.again(p) {
 		return refusal(GateLimit, reason, scope)
 	}
 	if k.opts.Compat {
@@ -74,7 +74,9 @@ func (k *keeper) decide(p *cluster.Pod, why strategy.Why) (plan.Verdict, *cluste
 
 // decideGently asks the gates that the peer does not have.
 func (k *keeper) decideGently(p *cluster.Pod, why strategy.Why) (plan.Verdict, *cluster.Node) {
-	var to *cluster.Node
+	if k.past.again(p) {
+		return k.decidePlace(p, why)
+	}
 	if reason, starting := gate.Starting(p, k.view.TakenAt); starting && !why.EvenStarting {
 		return refusal(GateStarting, reason, plan.ThisPod)
 	}
@@ -85,20 +87,28 @@ func (k *keeper) decideGently(p *cluster.Pod, why strategy.Why) (plan.Verdict, *
 	if reason, ok := k.gentle.Check(p); !ok {
 		return refusal(GateGentle, reason, plan.ThisPod)
 	}
-	if replaced := p.Owner() != nil && !p.Terminal(); replaced && !why.Anywhere {
-		node, v := k.place(p, why)
-		if !v.Accepted {
-			return v, nil
-		}
-		to = node
+	v, to := k.decidePlace(p, why)
+	if v.Accepted {
+		k.budgets.Take(budget)
+		k.gentle.Add(p)
 	}
-	k.budgets.Take(budget)
-	k.gentle.Add(p)
-	return plan.Verdict{Accepted: true}, to
+	return v, to
+}
+
+// decidePlace asks where a replacement could start, if one is to.
+func (k *keeper) decidePlace(p *cluster.Pod, why strategy.Why) (plan.Verdict, *cluster.Node) {
+	if p.Owner() == nil || p.Terminal() || why.Anywhere {
+		return plan.Verdict{Accepted: true}, nil
+	}
+	to, v := k.place(p, why)
+	return v, to
 }
 
 // Note implements strategy.Gatekeeper.
 func (k *keeper) Note(remark string) {
+	if k.past != nil {
+		return // said in the first look
+	}
 	k.plan.Summary.Notes = append(k.plan.Summary.Notes, fmt.Sprintf("profile %s: %s: %s", k.profile.name, k.use.name, remark))
 }
 

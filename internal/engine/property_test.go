@@ -9,7 +9,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"evenkeel.dev/evenkeel/internal/cluster"
+	"evenkeel.dev/evenkeel/internal/plan"
 	"evenkeel.dev/evenkeel/internal/policy"
+	"evenkeel.dev/evenkeel/internal/simulate"
 	"evenkeel.dev/evenkeel/internal/testkit"
 )
 
@@ -34,7 +37,6 @@ func TestShuffledInputGivesTheSameBytes(t *testing.T) {
 // TestNeverMoreThanThePeer: by default a strategy moves no more than the peer's would. Evening replicas is the stated exception, and so
 // are, for the two that look at node utilization, nodes with taints: the peer takes some for obstacles that are none.
 func TestNeverMoreThanThePeer(t *testing.T) {
-	taints := regexp.MustCompile(` taint=\S+`)
 	forRandomClusters(t, func(t *testing.T, rng *rand.Rand, lines []string) {
 		for name := range testkit.Strategies() {
 			if name == "RemoveDuplicates" {
@@ -42,13 +44,88 @@ func TestNeverMoreThanThePeer(t *testing.T) {
 			}
 			lines := lines
 			if strings.HasSuffix(name, "NodeUtilization") {
-				lines = strings.Split(taints.ReplaceAllString(strings.Join(lines, "\n"), ""), "\n")
+				lines = withoutTaints(lines)
 			}
 			p := parse(t, name+"\n  "+randomArgs(name)+"\nevictor\n  nodeFit: "+fmt.Sprint(rng.IntN(2) == 0)+"\n")
 			ours, peers := testkit.Plan(t, testkit.Snapshot(t, lines), p, false), testkit.Plan(t, testkit.Snapshot(t, lines), p, true)
 			if len(ours.Moves) > len(peers.Moves) {
 				t.Errorf("%s: %d moves, the peer makes %d\n%s\n%s\n%s", name, len(ours.Moves), len(peers.Moves), strings.Join(lines, "\n"), testkit.JSON(t, ours), testkit.JSON(t, peers))
 			}
+		}
+	})
+}
+
+// TestNeverMoreAtATimeThanThePeer: where a plan has more moves than the peer's, it is because the peer would not be done either: from the cluster as it is after the
+// first moves it would make as many as are left.
+func TestNeverMoreAtATimeThanThePeer(t *testing.T) {
+	more := 0
+	for _, name := range placing() {
+		if name == "RemoveDuplicates" {
+			continue
+		}
+		p := together(t, []string{name})
+		forSeeds(t, 1000, func(t *testing.T, lines []string) {
+			lines = withoutTaints(ownOwners(lines))
+			s := testkit.Snapshot(t, lines)
+			ours := testkit.Plan(t, s, p, false)
+			if len(ours.Moves) > len(testkit.Plan(t, s, p, true).Moves) {
+				more++
+			}
+			if !asThePeerGoesOn(t, s, ours.Moves, p) {
+				t.Errorf("%s moves more than the peer\n%s\n%s", name, strings.Join(lines, "\n"), testkit.JSON(t, ours))
+			}
+		})
+	}
+	if more == 0 || more > 10 {
+		t.Errorf("%d of 6,000 plans have more moves than the peer's, expected some, and 10 at most", more)
+	}
+}
+
+// asThePeerGoesOn reports whether the moves can be made in turns none of which has more than the peer would make then.
+func asThePeerGoesOn(t *testing.T, s *cluster.Snapshot, moves []plan.Move, p *policy.Policy) bool {
+	t.Helper()
+	peers := len(testkit.Plan(t, s, p, true).Moves)
+	if len(moves) <= peers {
+		return true
+	}
+	for turn := peers; turn > 0; turn-- {
+		next, err := simulate.Apply(s, &plan.Plan{Moves: moves[:turn]}, true).Snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if asThePeerGoesOn(t, next, moves[turn:], p) {
+			return true
+		}
+	}
+	return false
+}
+
+// withoutTaints takes away what the peer and we look at differently.
+func withoutTaints(lines []string) []string {
+	return strings.Split(regexp.MustCompile(` taint=\S+`).ReplaceAllString(strings.Join(lines, "\n"), ""), "\n")
+}
+
+// TestAPlanAddsUp: each pod moves once, the moves are numbered, and the summary counts what is there.
+func TestAPlanAddsUp(t *testing.T) {
+	forRandomClusters(t, func(t *testing.T, rng *rand.Rand, lines []string) {
+		out := testkit.Plan(t, testkit.Snapshot(t, lines), randomPolicy(t, rng), false)
+		pods := map[plan.PodRef]bool{}
+		for i, m := range out.Moves {
+			if m.Seq != i+1 || pods[m.Pod] || m.Room == m.Node {
+				t.Errorf("move %d is %+v", i+1, m)
+			}
+			pods[m.Pod] = true
+		}
+		sum := plan.Summary{}
+		for _, c := range out.Summary.ByStrategy {
+			sum.Moves, sum.Refusals = sum.Moves+c.Moves, sum.Refusals+c.Refusals
+		}
+		gates := 0
+		for _, g := range out.Summary.ByGate {
+			gates += g.Refusals
+		}
+		if s := out.Summary; s.Moves != len(out.Moves) || s.Refusals != len(out.Refusals) || sum.Moves != s.Moves || sum.Refusals != s.Refusals || gates != s.Refusals {
+			t.Errorf("%d moves and %d refusals, summed up as %+v", len(out.Moves), len(out.Refusals), s)
 		}
 	})
 }

@@ -12,8 +12,6 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"evenkeel.dev/evenkeel/internal/cluster"
 	"evenkeel.dev/evenkeel/internal/fit"
 	"evenkeel.dev/evenkeel/internal/plan"
@@ -27,37 +25,47 @@ type Result struct {
 }
 
 // Apply carries out the plan on a view of s. With booked, a replacement goes where the plan has booked room for it, if it has and the node
-// still accepts it.
+// accepts it once those have started that can; the others then go where they may.
 func Apply(s *cluster.Snapshot, p *plan.Plan, booked bool) *Result {
 	r := &Result{View: cluster.NewView(s), Landed: map[*cluster.Pod]*cluster.Node{}}
 	w := newScheduler(r.View)
-	var moved []*cluster.Pod
+	var pending []*cluster.Pod
 	room := map[*cluster.Pod]*cluster.Node{}
 	for _, m := range p.Moves {
-		if pod := s.Pod(m.Pod.Namespace, m.Pod.Name); pod != nil && pod.UID == m.Pod.UID {
-			r.View.Remove(pod)
-			w.fit.Left(pod)
-			moved = append(moved, pod)
+		pod := s.Pod(m.Pod.Namespace, m.Pod.Name)
+		if pod == nil || pod.UID != m.Pod.UID {
+			continue
+		}
+		r.View.Remove(pod)
+		w.fit.Left(pod)
+		r.Landed[pod] = nil
+		if pod.Owner() != nil && !pod.Terminal() {
+			pending = append(pending, pod)
 			room[pod] = s.Node(m.Room)
 		}
 	}
-	for _, pod := range moved {
-		r.Landed[pod] = nil
-		if pod.Owner() == nil || pod.Terminal() {
-			continue
-		}
-		n := room[pod]
-		if !booked || n == nil || !w.fit.Filters(pod, n) {
-			n = w.place(pod)
-		}
-		if n != nil {
-			w.matesOf(pod)[n]++
-			r.View.Expect(pod, n)
-			w.fit.Arrived(pod, n)
-			r.Landed[pod] = n
+	for waiting := len(pending) + 1; booked && len(pending) < waiting; {
+		waiting = len(pending)
+		pending = slices.DeleteFunc(pending, func(pod *cluster.Pod) bool {
+			n := room[pod]
+			return n != nil && w.fit.Filters(pod, n) && r.land(w, pod, n)
+		})
+	}
+	for _, pod := range pending {
+		if n := w.place(pod); n != nil {
+			r.land(w, pod, n)
 		}
 	}
 	return r
+}
+
+// land starts a replacement of pod on n; it returns true.
+func (r *Result) land(w *scheduler, pod *cluster.Pod, n *cluster.Node) bool {
+	w.matesOf(pod)[n]++
+	r.View.Expect(pod, n)
+	w.fit.Arrived(pod, n)
+	r.Landed[pod] = n
+	return true
 }
 
 // scheduler is a small model of kube-scheduler.
@@ -177,18 +185,14 @@ func (r *Result) Snapshot() (*cluster.Snapshot, error) {
 }
 
 func replacement(p *cluster.Pod, to *cluster.Node, now time.Time) *cluster.PodInfo {
-	info := *p.PodInfo
+	node := ""
+	if to != nil {
+		node = to.Name
+	}
+	info := p.Replacement(node, now)
 	info.Name += "-again"
 	info.UID += "-again"
-	info.Created, info.Started = now, now
-	info.Containers, info.Conditions = nil, nil
-	info.Phase, info.Ready, info.NodeName = corev1.PodRunning, true, ""
-	if to == nil {
-		info.Phase, info.Ready = corev1.PodPending, false
-	} else {
-		info.NodeName = to.Name
-	}
-	return &info
+	return info
 }
 
 func values[V any](m map[string]V) []V { return slices.Collect(maps.Values(m)) }

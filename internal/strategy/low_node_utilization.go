@@ -233,6 +233,9 @@ func (s *lowNodeUtilization) Run(c *Cycle) error {
 	return nil
 }
 
+// Measures implements Measuring.
+func (s *lowNodeUtilization) Measures() bool { return s.args.UsageSource() != "" }
+
 // classify sorts out the under- and over-used nodes; a node that is both counts as under-used. Cordoned nodes are never under-used.
 func (s *lowNodeUtilization) classify(c *Cycle, rs usedResources, nodes []*nodeUsage) (under, over, between []*nodeUsage) {
 	for _, u := range nodes {

@@ -138,8 +138,9 @@ func (b *nodeBalance) likeThePeer(sources []*nodeUsage, try func(*cluster.Pod, *
 
 func (b *nodeBalance) peerNode(u *nodeUsage, left []int64, try func(*cluster.Pod, *nodeUsage) plan.Verdict) (moved int, stop plan.Scope) {
 	use := make([]int64, len(b.rs))
+	before := b.c.MovedOff(u.node)
 	for _, p := range b.removable(u.node) {
-		if b.perNode != nil && uint(moved) >= *b.perNode {
+		if b.perNode != nil && uint(before+moved) >= *b.perNode {
 			break
 		}
 		if !b.tolerates(p) || b.excluded[p.Namespace] || !b.c.PreEviction(p) {

@@ -22,6 +22,12 @@ type Strategy interface {
 	Run(c *Cycle) error
 }
 
+// Measuring is a strategy that can go by measurements. What moves change is measured only later.
+type Measuring interface {
+	// Measures reports whether it does.
+	Measures() bool
+}
+
 // Gatekeeper decides about proposed moves and keeps every decision.
 type Gatekeeper interface {
 	// Evictable reports whether the pod passes the profile's filters (DefaultEvictor). It is cheap to ask again.
@@ -74,6 +80,8 @@ type Cycle struct {
 	PreferredAntiAffinity bool
 	// DrainEmptiest asks HighNodeUtilization to empty the node that is used least where all nodes are under-used.
 	DrainEmptiest bool
+	// MovedOff is how many pods this strategy has moved off a node already in this cycle, before the view was taken.
+	MovedOff func(*cluster.Node) int
 	// Now is when the snapshot was taken.
 	Now time.Time
 	// Compat asks for the peer's choices where ours differ.
