@@ -22,7 +22,7 @@ type Options struct {
 	// Background counts pods whose eviction another controller is carrying out (both annotations of the peer's EvictionsInBackground)
 	// against the limits, and does not move them again.
 	Background bool
-	// Around, when set, is called for each strategy and must call run: it may measure how long that takes. The error says why the
+	// Around, when set, is called for each strategy in the first look and must call run: it may measure how long that takes. The error says why the
 	// strategy could not run, and is in the plan too.
 	Around func(profile, strategy string, run func() error)
 	// Extras are asked for by name; none is the default.

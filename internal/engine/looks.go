@@ -48,7 +48,7 @@ func settle(first *cycle, p *policy.Policy, o Options) (*plan.Plan, error) {
 		start: first.view.Snapshot, plan: first.plan, limits: first.limits, budgets: first.budgets, gentle: first.gentle, bare: first.bare,
 		at: map[*cluster.PodInfo]int{}, origin: map[*cluster.PodInfo]*cluster.PodInfo{}, off: map[usedNode]int{},
 	}
-	o.Around = nil // strategies are measured once
+	o.Around = nil // its strategies are measured once
 	x.take(first)
 	c := first
 	for looks := 1; looks < maxLooks && c.goesOn(); looks++ {

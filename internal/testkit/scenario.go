@@ -128,13 +128,17 @@ func (s *scenario) plan(d *datadriven.TestData) string {
 	if err != nil {
 		return "error: " + err.Error() + "\n"
 	}
-	return render(p, d.HasArg("quiet"))
+	return render(p, d.HasArg("quiet"), d.HasArg("rooms"))
 }
 
-func render(p *plan.Plan, quiet bool) string {
+func render(p *plan.Plan, quiet, rooms bool) string {
 	var b strings.Builder
 	for _, m := range p.Moves {
-		fmt.Fprintf(&b, "move %s from %s: %s: %s\n", m.Pod, m.Node, m.Strategy, m.Reason.Message)
+		to := ""
+		if rooms {
+			to = " to " + m.Room
+		}
+		fmt.Fprintf(&b, "move %s from %s%s: %s: %s\n", m.Pod, m.Node, to, m.Strategy, m.Reason.Message)
 	}
 	for _, r := range p.Refusals {
 		if !quiet {
