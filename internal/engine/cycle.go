@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"evenkeel.dev/evenkeel/internal/cluster"
+	"evenkeel.dev/evenkeel/internal/fit"
 	"evenkeel.dev/evenkeel/internal/gate"
 	"evenkeel.dev/evenkeel/internal/plan"
 	"evenkeel.dev/evenkeel/internal/policy"
@@ -40,7 +41,8 @@ type cycle struct {
 	budgets   *gate.Budgets
 	gentle    *gate.Gentle
 	foresight *gate.Foresight
-	voices    []*voice // those who may object to a move
+	effort    *fit.Effort // nil in the compatible mode
+	voices    []*voice    // those who may object to a move
 	watched   *cluster.Pod
 	plan      *plan.Plan
 	bare      map[string]int // workloads without a budget, by how many of their pods move
@@ -57,12 +59,15 @@ func newCycle(s *cluster.Snapshot, p *policy.Policy, o Options, nodes []*cluster
 		}},
 	}
 	if past != nil {
-		c.limits, c.budgets, c.gentle, c.bare = past.limits, past.budgets, past.gentle, past.bare
+		c.limits, c.budgets, c.gentle, c.bare, c.effort = past.limits, past.budgets, past.gentle, past.bare, past.effort
 	} else {
 		c.limits = gate.NewCounter(gate.Limits{
 			Total: p.MaxNoOfPodsToEvictTotal, PerNode: p.MaxNoOfPodsToEvictPerNode, PerNamespace: p.MaxNoOfPodsToEvictPerNamespace,
 		})
 		c.budgets, c.gentle, c.bare = gate.NewBudgets(view), gate.NewGentle(view), map[string]int{}
+		if !o.Compat {
+			c.effort = fit.NewEffort(len(s.Pods))
+		}
 	}
 	if o.Extras.SoftTaints {
 		c.foresight.IgnoreSoftTaints()
@@ -120,6 +125,7 @@ func (c *cycle) forStrategy(k *keeper) *strategy.Cycle {
 		DrainEmptiest:         c.opts.Extras.DrainEmptiest && !c.opts.Compat,
 		PreferredAntiAffinity: c.opts.Extras.PreferredAntiAffinity && !c.opts.Compat,
 		MovedOff:              c.past.movedOff(k.profile.name, k.use.name),
+		Effort:                c.effort,
 	}
 }
 

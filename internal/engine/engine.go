@@ -39,7 +39,11 @@ func Plan(s *cluster.Snapshot, p *policy.Policy, o Options) (*plan.Plan, error) 
 		return nil, err
 	}
 	// 7. What the cluster as it will be asks for on top of that.
-	return settle(first, p, o)
+	out, err := settle(first, p, o)
+	if n := first.effort.Ended(); err == nil && n > 0 {
+		out.Summary.Notes = append(out.Summary.Notes, fmt.Sprintf("searches for a node ended early %d times: those of one cycle may look at so many nodes in vain and no more (docs/plan.md)", n))
+	}
+	return out, err
 }
 
 // look decides what to move in the cluster as it is, or as it will be after what earlier looks decided.
@@ -67,8 +71,9 @@ func look(s *cluster.Snapshot, p *policy.Policy, o Options, past *course) (*cycl
 	for i := range profiles {
 		profiles[i].start(c)
 	}
-	// 4. Which strategies may object to the moves of the others.
+	// 4. Which strategies may object to the moves of the others, and how much searches may take.
 	if !o.Compat {
+		c.foresight.Limit(c.effort)
 		c.hear(profiles)
 	}
 	// 5. Every profile's Deschedule strategies, then every profile's Balance strategies.

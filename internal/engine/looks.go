@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"evenkeel.dev/evenkeel/internal/cluster"
+	"evenkeel.dev/evenkeel/internal/fit"
 	"evenkeel.dev/evenkeel/internal/gate"
 	"evenkeel.dev/evenkeel/internal/plan"
 	"evenkeel.dev/evenkeel/internal/policy"
@@ -14,11 +15,10 @@ import (
 // start there. Left to the next cycle, that would move pods in dribs and drabs, and some of them twice. So the cycle looks at the cluster as it will be, with the
 // replacements where room was booked, until it finds nothing more to move. The plan is what all looks come to, and has each pod once at most.
 const (
-	maxLooks = 8 // two do for most clusters
-	// smallCluster is up to how many pods a cycle looks again in any case. In a larger one a look takes its time, so there are not as many; and while something
-	// is held back for now, another cycle is to follow anyway, and what is left is left to that.
-	smallCluster   = 2000
-	maxLooksLarger = 3
+	maxLooks = 8 // two or three do for nearly every cluster
+	// smallCluster is up to how many pods a cycle looks again in any case. In a larger one a look takes its time; while something is held back for
+	// now, another cycle is to follow anyway, and what is left is left to that.
+	smallCluster = 2000
 )
 
 // course is what the looks of a cycle came to so far.
@@ -31,6 +31,7 @@ type course struct {
 	budgets *gate.Budgets
 	gentle  *gate.Gentle
 	bare    map[string]int
+	effort  *fit.Effort
 
 	moves  []plan.Move                           // in order; those that came to nothing have no Seq
 	at     map[*cluster.PodInfo]int              // of pods of start: their moves
@@ -42,17 +43,17 @@ type usedNode struct{ profile, strategy, node string }
 
 // settle looks at the cluster again and again after a first look, and returns what that came to.
 func settle(first *cycle, p *policy.Policy, o Options) (*plan.Plan, error) {
-	if !first.goesOn(1) {
+	if !first.goesOn() {
 		return first.plan, nil
 	}
 	x := &course{
-		start: first.view.Snapshot, plan: first.plan, limits: first.limits, budgets: first.budgets, gentle: first.gentle, bare: first.bare,
+		start: first.view.Snapshot, plan: first.plan, limits: first.limits, budgets: first.budgets, gentle: first.gentle, bare: first.bare, effort: first.effort,
 		at: map[*cluster.PodInfo]int{}, origin: map[*cluster.PodInfo]*cluster.PodInfo{}, off: map[usedNode]int{},
 	}
 	o.Around = nil // its strategies are measured once
 	x.take(first)
 	c := first
-	for looks := 1; c.goesOn(looks); looks++ {
+	for looks := 1; looks < maxLooks && c.goesOn(); looks++ {
 		var err error
 		if c, err = look(x.snapshot(), p, o, x); err != nil {
 			return nil, err
@@ -62,18 +63,15 @@ func settle(first *cycle, p *policy.Policy, o Options) (*plan.Plan, error) {
 	return x.sum(), nil
 }
 
-// goesOn reports whether another look, after so many, is to be had: whether it may find more to move.
-func (c *cycle) goesOn(looks int) bool {
+// goesOn reports whether another look may find more to move.
+func (c *cycle) goesOn() bool {
 	switch {
 	case c.opts.Compat || c.measured:
 		return false
 	case !slices.ContainsFunc(c.plan.Moves, func(m plan.Move) bool { return m.Room != "" }):
 		return false
 	}
-	if len(c.view.Pods) <= smallCluster {
-		return looks < maxLooks
-	}
-	return looks < maxLooksLarger && !slices.ContainsFunc(c.plan.Refusals, func(r plan.Refusal) bool { return heldBack(r.Gate) })
+	return len(c.view.Pods) <= smallCluster || !slices.ContainsFunc(c.plan.Refusals, func(r plan.Refusal) bool { return heldBack(r.Gate) })
 }
 
 // heldBack reports whether what a gate refuses may well be moved in the next cycle.

@@ -37,17 +37,41 @@ func (s *Scheduler) search(p *cluster.Pod) *cluster.Node {
 		return nil
 	}
 	key, rules, likened := s.liken(p)
-	if a := s.alike[key]; likened && a != nil && s.refresh(a, rules, p).fitsNowhere(p.Node) {
+	if a := s.alike[key]; likened && a != nil && s.refresh(a, rules, p, s.effort.Over()) && a.fitsNowhere(p.Node) {
 		return nil
 	}
-	n := s.next(p, 1, lookAhead, s.Accepts)
-	if n == nil && len(s.nodes) > lookAhead {
-		n = s.hinted(p, s.roomy(p, s.pool(p, "", Part{}), s.Accepts))
+	n, all := s.next(p, 1, LookAhead, s.Accepts), true
+	if n == nil && len(s.nodes) > LookAhead {
+		n, all = s.amongRoomy(p)
+		s.hinted(p, n)
 	}
-	if n == nil && likened {
+	switch {
+	case !all:
+		s.gaveUp = p
+	case n == nil && likened:
 		s.remember(key)
 	}
 	return n
+}
+
+// amongRoomy looks at the nodes with room for one that accepts p; all is false when it had to end early.
+func (s *Scheduler) amongRoomy(p *cluster.Pod) (n *cluster.Node, all bool) {
+	ended := false
+	n = s.roomy(p, s.pool(p, "", Part{}), func(p *cluster.Pod, n *cluster.Node) bool {
+		if s.effort.Over() {
+			ended = true
+			return true
+		}
+		if s.Accepts(p, n) {
+			return true
+		}
+		s.effort.Spend(1)
+		return false
+	})
+	if ended {
+		return nil, false
+	}
+	return n, true
 }
 
 // hopeless reports whether it is at hand that no other node that the pod's placement allows has room for it.
@@ -58,7 +82,9 @@ func (s *Scheduler) hopeless(p *cluster.Pod) bool {
 // nowhereBecause counts the obstacles, if they are not known already.
 func (s *Scheduler) nowhereBecause(p *cluster.Pod) plan.Reason {
 	if key, rules, likened := s.liken(p); likened {
-		return s.refresh(s.remember(key), rules, p).reason(p.Node)
+		a := s.remember(key)
+		s.refresh(a, rules, p, false)
+		return a.reason(p.Node)
 	}
 	counts := map[string]int{}
 	for _, n := range s.nodes {
@@ -85,10 +111,14 @@ func (s *Scheduler) remember(key Likeness) *alike {
 	return a
 }
 
-// refresh brings a up to date by asking p.
-func (s *Scheduler) refresh(a *alike, rules int, p *cluster.Pod) *alike {
+// refresh brings a up to date by asking p. Asked to do little, it leaves it and returns false if there are more than a few nodes to be asked about.
+func (s *Scheduler) refresh(a *alike, rules int, p *cluster.Pod, little bool) bool {
 	changed := s.view.Changed()
-	if a.rules != rules || len(changed)-a.seen > len(s.nodes) {
+	anew := a.rules != rules || len(changed)-a.seen > len(s.nodes)
+	if little && (anew || len(changed)-a.seen > LookAhead) {
+		return false
+	}
+	if anew {
 		a.restart(s.nodes)
 	} else {
 		for _, index := range changed[a.seen:] {
@@ -98,8 +128,9 @@ func (s *Scheduler) refresh(a *alike, rules int, p *cluster.Pod) *alike {
 		}
 	}
 	a.rules, a.seen = rules, len(changed)
+	s.effort.Spend(len(a.open))
 	a.ask(s, p)
-	return a
+	return true
 }
 
 // restart forgets everything.

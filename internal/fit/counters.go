@@ -124,6 +124,7 @@ func (s *Scheduler) counterFor(key counterKey, topologyKey string, namespaces []
 		s.counters[key] = equal
 		return equal
 	}
+	s.effort.Grant(len(s.nodes))
 	c.id = len(s.equal)
 	s.equal[says] = c
 	for _, ns := range namespaces {

@@ -26,6 +26,7 @@ type Checker struct {
 	placements map[*cluster.Placement]*placement
 	alike      map[Likeness]*alike
 	crowd      crowd
+	effort     *Effort // nil for node fit, whose searches need no limit
 
 	pools   map[poolKey]*pool
 	apart   map[carrier]string
@@ -49,9 +50,6 @@ const (
 	yes
 	no
 )
-
-// lookAhead is how many nodes are looked at one after the other before those with room are looked for in other ways. In most clusters the first will do.
-const lookAhead = 32
 
 // NewChecker returns a checker for nodes, which must be nodes of the view.
 func NewChecker(view *cluster.View, nodes []*cluster.Node) *Checker {
@@ -87,7 +85,7 @@ func (c *Checker) AnyOther(p *cluster.Pod) *cluster.Node {
 	if pooled && c.anyOf(p, Part{}) == nil {
 		return nil
 	}
-	if n := c.next(p, 1, lookAhead, c.Fits); n != nil || len(c.nodes) <= lookAhead {
+	if n := c.next(p, 1, LookAhead, c.Fits); n != nil || len(c.nodes) <= LookAhead {
 		return n
 	}
 	return c.hinted(p, c.anyOf(p, Part{}))
@@ -166,6 +164,7 @@ func (c *Checker) placement(p *cluster.Pod) *placement {
 		if len(c.placements)*len(c.view.Nodes) > maxRemembered {
 			clear(c.placements)
 		}
+		c.effort.Grant(len(c.nodes))
 		pl = &placement{static: make([]answer, len(c.view.Nodes))}
 		c.placements[p.Spec.Placement] = pl
 	}

@@ -3,6 +3,7 @@ package fit_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -25,18 +26,23 @@ func TestRememberedAnswersAreRight(t *testing.T) {
 			}
 			view := cluster.NewView(randomSnapshot(t, rng, nodes))
 			checker, scheduler := fit.NewChecker(view, view.Nodes), fit.NewScheduler(view, view.Nodes)
+			limited := fit.NewScheduler(view, view.Nodes)
+			limited.Limit(fit.NewEffort(0))
 			for range 60 {
 				p := view.Pods[rng.IntN(len(view.Pods))]
 				judgeChecker(t, view, checker, p)
 				judgeScheduler(t, view, scheduler, p)
+				judgeLimited(t, view, limited, scheduler, p)
 				if view.Gone(p) || rng.IntN(2) == 0 {
 					continue
 				}
 				view.Remove(p)
 				scheduler.Left(p)
+				limited.Left(p)
 				if n := view.Nodes[rng.IntN(len(view.Nodes))]; rng.IntN(2) == 0 {
 					view.Expect(p, n)
 					scheduler.Arrived(p, n)
+					limited.Arrived(p, n)
 				}
 			}
 		})
@@ -103,6 +109,25 @@ func judgeScheduler(t *testing.T, view *cluster.View, scheduler *fit.Scheduler, 
 	}
 }
 
+// judgeLimited: a search that may end early finds nothing else, and says when it did end early.
+func judgeLimited(t *testing.T, view *cluster.View, limited, judge *fit.Scheduler, p *cluster.Pod) {
+	t.Helper()
+	n := limited.AnyBut(p)
+	if n != nil && (n == p.Node || !judge.Accepts(p, n)) {
+		t.Fatalf("%s: %s is no answer", p.Key(), n.Name)
+	}
+	if n != nil || view.Gone(p) {
+		return
+	}
+	ended := limited.NowhereBut(p).Code == fit.CodeSearchEnded
+	if possible := judge.AnyBut(p) != nil; possible && !ended {
+		t.Fatalf("%s can go somewhere, and the search that did not find that did not end early", p.Key())
+	}
+	if ended && len(view.Nodes) <= fit.LookAhead {
+		t.Fatalf("%s: the search among %d nodes ended early", p.Key(), len(view.Nodes))
+	}
+}
+
 func randomSnapshot(t *testing.T, rng *rand.Rand, nodes int) *cluster.Snapshot {
 	t.Helper()
 	pick := func(choices ...string) string { return choices[rng.IntN(len(choices))] }
@@ -125,11 +150,13 @@ func randomSnapshot(t *testing.T, rng *rand.Rand, nodes int) *cluster.Snapshot {
 	for w := range 1 + rng.IntN(5) {
 		words := fmt.Sprintf("owner=ReplicaSet/w%d labels=app=w%d cpu=%d00m", w, w, 1+rng.IntN(9)) +
 			pick("", "", " tolerate=t") + pick("", "", " need=disk=ssd") + pick("", "", "", " hostport=80") + pick("", "", "", " pvc=lost") + pick("", "", "", " prefer=5:disk=ssd") +
-			pick("", "", " anti=kubernetes.io/hostname:app=w0", " anti=zone:app=w1", " near=zone:app=w0", " near=zone:app=w1") +
+			pick("", "", " anti=kubernetes.io/hostname:app=w0", " anti=zone:app=w1", " anti=kubernetes.io/hostname:app=w1:a+b", " near=zone:app=w0", " near=zone:app=w1") +
 			pick("", "", " spread=zone:1:app=w0", " spread=kubernetes.io/hostname:2:app=w1", " spread=zone:1:app=w1:minDomains=3", " spread=zone:1:app=w0:nodeTaintsPolicy=Honor")
 		for r := range 1 + rng.IntN(5) {
-			line("pod %s/w%d-%d node=n%d %s%s", pick("a", "b"), w, r, rng.IntN(nodes), words,
-				pick("", "", "", "", " phase=Succeeded", " deleting")+pick("", "", fmt.Sprintf(" labels=app=w%d,pod=p%d", w, r)))
+			for _, ns := range strings.Split(pick("a", "b", "a b"), " ") {
+				line("pod %s/w%d-%d node=n%d %s%s", ns, w, r, rng.IntN(nodes), words,
+					pick("", "", "", "", " phase=Succeeded", " deleting")+pick("", "", fmt.Sprintf(" labels=app=w%d,pod=p%d", w, r)))
+			}
 		}
 	}
 	s, err := b.Snapshot()

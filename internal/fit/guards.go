@@ -115,6 +115,7 @@ func (s *Scheduler) newGuards(p *cluster.Pod) []*guard {
 		says := fmt.Sprintf("%s\n%s\n%q", term.TopologyKey, cluster.SelectorKey(term.Selector), namespaces)
 		g := s.repelling[says]
 		if g == nil {
+			s.effort.Grant(len(s.nodes))
 			t := s.topology(term.TopologyKey)
 			g = &guard{topology: t, id: len(s.repelling), counts: map[int32]int32{}}
 			s.repelling[says] = g

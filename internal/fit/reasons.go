@@ -26,6 +26,9 @@ const (
 	CodePort    = "HostPort"
 	CodeVolume  = "VolumeNodeAffinity"
 
+	// CodeSearchEnded is of pods for which not every node was looked at; see [Effort].
+	CodeSearchEnded = "SearchEnded"
+
 	// The scheduler would start it there only if it had to.
 	CodeSoftTaint     = "SoftTaint"
 	CodeDrawnBack     = "PreferredAffinity"

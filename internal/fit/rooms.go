@@ -110,6 +110,9 @@ func (r *Rooms) Find(wants []Want, ok func(place int) bool) int {
 	return r.find(1, wants, ok)
 }
 
+// Most is the most that any place has, by kind. It must not be changed.
+func (r *Rooms) Most() []int64 { return r.below(1) }
+
 func (r *Rooms) find(branch int, wants []Want, ok func(place int) bool) int {
 	most := r.below(branch)
 	for _, w := range wants {

@@ -27,6 +27,8 @@ type Scheduler struct {
 	repelling map[string]*guard // by what terms say
 	// softTaints tells that some node has a PreferNoSchedule taint.
 	softTaints bool
+	// gaveUp is the pod whose search was the last to end because the effort was used up; nil when another search came after it.
+	gaveUp     *cluster.Pod
 	namespaces map[termIn][]string
 	selectors  map[*cluster.Volume]*nodeaffinity.NodeSelector
 
@@ -57,8 +59,12 @@ func (s *Scheduler) Filters(p *cluster.Pod, n *cluster.Node) bool {
 	return s.allowed(s.placement(p), p, n) && s.roomAfter(p, n) && s.barred(p, n).code == ""
 }
 
-// AnyBut returns a node other than the pod's own that accepts it, or nil.
+// Limit makes searches end when the effort is used up; see [Effort].
+func (s *Scheduler) Limit(e *Effort) { s.effort = e }
+
+// AnyBut returns a node other than the pod's own that accepts it, or nil: then [Scheduler.NowhereBut] has the reason, be it that the search ended early.
 func (s *Scheduler) AnyBut(p *cluster.Pod) *cluster.Node {
+	s.gaveUp = nil
 	if !s.constrained(p) {
 		return s.AnyOther(p)
 	}
@@ -86,10 +92,13 @@ func (s *Scheduler) hindrance(p *cluster.Pod, n *cluster.Node) obstacle {
 
 // NowhereBut sums up why no node other than its own accepts p.
 func (s *Scheduler) NowhereBut(p *cluster.Pod) plan.Reason {
+	if s.gaveUp == p {
+		return s.effort.End()
+	}
 	if !s.constrained(p) {
 		return s.WhyNowhere(p)
 	}
-	if len(p.Spec.AntiAffinity) == 0 && s.hopeless(p) {
+	if (len(p.Spec.AntiAffinity) == 0 || s.effort.Over()) && s.hopeless(p) {
 		return s.noRoom(p, "")
 	}
 	return s.nowhereBecause(p)

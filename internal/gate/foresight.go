@@ -15,6 +15,7 @@ type Foresight struct {
 	view    *cluster.View
 	hints   map[**cluster.Node]int // by target list: where the last search in it ended
 	refused map[question]refused
+	effort  *fit.Effort // nil: without limit
 }
 
 // question is what pods with the same answer have in common.
@@ -67,6 +68,12 @@ type Others interface {
 // IgnoreSoftTaints is for schedulers that give PreferNoSchedule taints little weight: they are then no reason to stay.
 func (f *Foresight) IgnoreSoftTaints() { f.fit.IgnoreSoftTaints() }
 
+// Limit makes searches end when the effort is used up.
+func (f *Foresight) Limit(e *fit.Effort) {
+	f.effort = e
+	f.fit.Limit(e)
+}
+
 // Place returns a node on which a replacement of p could start.
 func (f *Foresight) Place(p *cluster.Pod, t Targets) (*cluster.Node, plan.Reason, bool) {
 	if t.Nodes == nil {
@@ -90,11 +97,15 @@ func (f *Foresight) Place(p *cluster.Pod, t Targets) (*cluster.Node, plan.Reason
 	if was, ok := f.refused[q]; known && ok && was.changes == len(f.view.Changed()) && (t.Better == nil || !t.Better(was.own)) {
 		return nil, was.reason, false
 	}
-	if n := f.search(p, &t); n != nil {
+	n, all := f.search(p, &t)
+	if n != nil {
 		return n, plan.Reason{}, true
 	}
 	if t.Others != nil && t.Others.Against() > 0 {
 		return nil, plan.Reason{}, false
+	}
+	if !all {
+		return nil, f.effort.End(), false
 	}
 	reason := f.noBetter(p, &t)
 	if known {
@@ -124,30 +135,40 @@ func (f *Foresight) hint(t *Targets) int {
 	return f.hints[&t.Nodes[0]] % len(t.Nodes)
 }
 
-func (f *Foresight) search(p *cluster.Pod, t *Targets) *cluster.Node {
+// search looks at one target after the other; all is false when it had to end early.
+func (f *Foresight) search(p *cluster.Pod, t *Targets) (n *cluster.Node, all bool) {
 	if t.Rest != nil {
+		if f.effort.Over() {
+			return nil, false
+		}
 		t.Nodes = t.Rest()
 	}
 	if len(t.Nodes) == 0 {
-		return nil
+		return nil, true
 	}
 	start := f.hint(t)
 	for i := range t.Nodes {
 		at := (start + i) % len(t.Nodes)
 		n := t.Nodes[at]
+		if i >= fit.LookAhead {
+			if f.effort.Over() {
+				return nil, false
+			}
+			f.effort.Spend(1)
+		}
 		if !f.takes(p, n, t) {
 			continue
 		}
 		f.hints[&t.Nodes[0]] = at
 		if t.allows(n) {
-			return n
+			return n, true
 		}
 		if !t.Others.GoOn() {
 			f.hints[&t.Nodes[0]] = at + 1
-			return nil
+			return nil, true
 		}
 	}
-	return nil
+	return nil, true
 }
 
 func (t *Targets) allows(n *cluster.Node) bool { return t.Others == nil || t.Others.Allow(n) }
@@ -158,6 +179,7 @@ func (f *Foresight) takes(p *cluster.Pod, n *cluster.Node, t *Targets) bool {
 
 // noBetter says why none of the targets will do, with the first one's reason in words.
 func (f *Foresight) noBetter(p *cluster.Pod, t *Targets) plan.Reason {
+	f.effort.Spend(len(t.Nodes))
 	first, count := "", 0
 	for _, n := range t.Nodes {
 		if n == p.Node || !n.Ready || t.Better != nil && !t.Better(n) {

@@ -2,7 +2,6 @@ package strategy
 
 import (
 	"encoding/binary"
-	"math"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -24,22 +23,23 @@ type receivers struct {
 	lists  map[string]*takers
 	booked []*cluster.Node // in order
 	key    []byte
-	hint   int     // where the last search ended
-	room   []int64 // by resource: no node has more left
-	seen   int     // of booked, when that was measured
+	hint   int        // where the last search ended
+	rooms  *fit.Rooms // what they have left below their ceilings, by place; nil until it is needed
+	seen   int        // of booked, by rooms
 }
 
 // takers are the nodes that can take a pod of one size and stay within their ceilings.
 type takers struct {
-	nodes []*cluster.Node
-	seen  int // of receivers.booked
+	nodes []*cluster.Node // the emptiest first, full ones among them
+	full  int             // how many of nodes are
+	out   []bool          // by place: it is full, or was so from the beginning
+	seen  int             // of receivers.booked
 }
 
 // newReceivers takes the targets, the emptiest first.
 func newReceivers(rs usedResources, targets []*nodeUsage, kind meterKind) *receivers {
 	r := &receivers{
-		rs: rs, kind: kind, usages: slices.Clone(targets), byNode: make(map[*cluster.Node]*nodeUsage, len(targets)),
-		lists: map[string]*takers{}, room: make([]int64, len(rs)),
+		rs: rs, kind: kind, usages: slices.Clone(targets), byNode: make(map[*cluster.Node]*nodeUsage, len(targets)), lists: map[string]*takers{},
 	}
 	rs.sortByFill(r.usages)
 	for i, u := range r.usages {
@@ -47,26 +47,31 @@ func newReceivers(rs usedResources, targets []*nodeUsage, kind meterKind) *recei
 		r.byNode[u.node] = u
 		r.nodes = append(r.nodes, u.node)
 	}
-	r.measure()
 	return r
 }
 
 // left is the most that any node has left below its ceiling, by resource.
-func (r *receivers) left() []int64 {
-	if r.seen != len(r.booked) {
-		r.measure()
-	}
-	return r.room
-}
+func (r *receivers) left() []int64 { return r.upToDate().Most() }
 
-func (r *receivers) measure() {
-	r.seen = len(r.booked)
-	for i := range r.room {
-		r.room[i] = math.MinInt64
-		for _, u := range r.usages {
-			r.room[i] = max(r.room[i], u.ceiling[i]-u.use[i])
+// upToDate is rooms with all that was booked.
+func (r *receivers) upToDate() *fit.Rooms {
+	if r.rooms == nil {
+		left := make([]int64, len(r.rs))
+		room := func(place int) []int64 {
+			u := r.usages[place]
+			for i := range left {
+				left[i] = u.ceiling[i] - u.use[i]
+			}
+			return left
 		}
+		r.rooms = fit.NewRooms(fit.NewLayout(len(r.usages), len(r.rs), room), room)
+		r.seen = len(r.booked)
 	}
+	for _, n := range r.booked[r.seen:] {
+		r.rooms.Change(r.byNode[n].place)
+	}
+	r.seen = len(r.booked)
+	return r.rooms
 }
 
 // propose makes why a case for moving a pod that uses so much to the nodes that can take it; false if there are none. It is good
@@ -74,7 +79,10 @@ func (r *receivers) measure() {
 func (r *receivers) propose(use []int64, why Why) (Why, bool) {
 	if list := r.list(use); list != nil {
 		why.Targets, why.Alike = list.nodes, list
-		return why, len(list.nodes) > 0
+		if list.full > 0 {
+			why.Better = func(n *cluster.Node) bool { return r.byNode[n] != nil && !list.out[r.byNode[n].place] }
+		}
+		return why, len(list.nodes) > list.full
 	}
 	why.Targets, why.Better = r.nodes, func(n *cluster.Node) bool { return r.byNode[n].takes(use) }
 	return why, r.any(use)
@@ -94,51 +102,57 @@ func (r *receivers) list(use []int64) *takers {
 		if len(r.lists) >= maxTakerLists {
 			return nil
 		}
-		list = &takers{nodes: r.collect(nil, use), seen: len(r.booked)}
+		list = r.collect(use)
 		r.lists[string(r.key)] = list
 	}
 	for _, n := range r.booked[list.seen:] {
-		if !r.byNode[n].takes(use) {
-			list.drop(r.byNode, n)
+		if u := r.byNode[n]; !list.out[u.place] && !u.takes(use) {
+			list.out[u.place] = true
+			list.full++
 		}
 	}
 	list.seen = len(r.booked)
+	if list.full > len(list.nodes)/2 {
+		list.nodes = slices.DeleteFunc(list.nodes, func(n *cluster.Node) bool { return list.out[r.byNode[n].place] })
+		list.full = 0
+	}
 	return list
 }
 
-func (r *receivers) collect(into []*cluster.Node, use []int64) []*cluster.Node {
-	for _, u := range r.usages {
-		if u.takes(use) {
-			into = append(into, u.node)
+func (r *receivers) collect(use []int64) *takers {
+	t := &takers{out: make([]bool, len(r.usages)), seen: len(r.booked)}
+	for i, u := range r.usages {
+		if t.out[i] = !u.takes(use); !t.out[i] {
+			t.nodes = append(t.nodes, u.node)
 		}
 	}
-	return into
+	return t
 }
 
 // any reports whether there is a node that can take so much.
 func (r *receivers) any(use []int64) bool {
-	for i, v := range use {
-		if v > 0 && v > r.room[i] {
-			return false
-		}
-	}
-	for i := range r.usages {
+	for i := range min(fit.LookAhead, len(r.usages)) {
 		at := (r.hint + i) % len(r.usages)
 		if r.usages[at].takes(use) {
 			r.hint = at
 			return true
 		}
 	}
-	r.left() // so that what is as large is refused at once
-	return false
-}
-
-// drop takes out a node that can't take another pod of the size.
-func (t *takers) drop(usage map[*cluster.Node]*nodeUsage, n *cluster.Node) {
-	i, found := slices.BinarySearchFunc(t.nodes, usage[n].place, func(other *cluster.Node, place int) int { return usage[other].place - place })
-	if found {
-		t.nodes = slices.Delete(t.nodes, i, i+1)
+	if len(r.usages) <= fit.LookAhead {
+		return false
 	}
+	var wants []fit.Want
+	for i, v := range use {
+		if v > 0 {
+			wants = append(wants, fit.Want{Kind: i, Amount: v})
+		}
+	}
+	at := r.upToDate().Find(wants, func(place int) bool { return r.usages[place].takes(use) })
+	if at < 0 {
+		return false
+	}
+	r.hint = at
+	return true
 }
 
 // book counts what a pod uses on the node that its replacement is expected on; nil stands for none.

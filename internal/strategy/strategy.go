@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"evenkeel.dev/evenkeel/internal/cluster"
+	"evenkeel.dev/evenkeel/internal/fit"
 	"evenkeel.dev/evenkeel/internal/plan"
 )
 
@@ -82,6 +83,8 @@ type Cycle struct {
 	DrainEmptiest bool
 	// MovedOff is how many pods this strategy has moved off a node already in this cycle, before the view was taken.
 	MovedOff func(*cluster.Node) int
+	// Effort is what searches for a node may take: by default, a strategy that looks at more than a few for a pod counts them, and ends when it is used up.
+	Effort *fit.Effort
 	// Now is when the snapshot was taken.
 	Now time.Time
 	// Compat asks for the peer's choices where ours differ.

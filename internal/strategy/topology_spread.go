@@ -99,6 +99,7 @@ type victim struct {
 	group  *podGroup
 	why    plan.Reason
 	others []*spread // by default: the pod's other constraints, counted
+	ended  bool      // by default: not all nodes were looked at, because the effort was used up
 }
 
 // tryVictims proposes the peer's victims, each once.

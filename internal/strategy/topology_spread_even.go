@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"evenkeel.dev/evenkeel/internal/cluster"
+	"evenkeel.dev/evenkeel/internal/fit"
 	"evenkeel.dev/evenkeel/internal/plan"
 )
 
@@ -50,6 +51,7 @@ type evening struct {
 	// leaves such a domain as long as others have more pods, so that stays so.
 	shut   map[*cluster.Spec]int
 	floors map[int32]floor // by domain
+	ended  bool            // not all nodes were looked at for the pod at hand
 	// the last answer of othersOf
 	asked   carrier
 	answer  []*spread
@@ -72,9 +74,14 @@ func (b *evening) run() plan.Scope {
 	for _, v := range b.stuck[:min(len(b.stuck), b.room)] {
 		c := b.sp.counts
 		from := b.sp.domains.countedIn(v.pod.Node)
-		if c.count[from]-c.fewest() > b.sp.rule.MaxSkew {
-			b.c.Refuse(v.pod, gateStrategy, nowhereToSpread(b.sp, from))
+		if c.count[from]-c.fewest() <= b.sp.rule.MaxSkew {
+			continue
 		}
+		reason := nowhereToSpread(b.sp, from)
+		if v.ended {
+			reason = b.c.Effort.End()
+		}
+		b.c.Refuse(v.pod, gateStrategy, reason)
 	}
 	return plan.ThisPod
 }
@@ -173,8 +180,9 @@ func (b *evening) moveOne(from int32) plan.Scope {
 	if b.full[v.pod.Node] {
 		return plan.ThisPod
 	}
+	b.ended = false
 	to, nodes := b.target(from, &v)
-	if nodes == nil {
+	if v.ended = b.ended; nodes == nil {
 		b.stuck = append(b.stuck, v)
 		return plan.ThisPod
 	}
@@ -211,6 +219,13 @@ func (b *evening) target(from int32, v *victim) (int32, []*cluster.Node) {
 		if c.count[from]-c.count[to] <= skew || b.sp.rule.hard() && c.count[to]+1-b.sp.least() > skew {
 			break
 		}
+		if i-begin >= fit.LookAhead {
+			if b.c.Effort.Over() {
+				b.ended = true
+				break
+			}
+			b.c.Effort.Spend(1)
+		}
 		if nodes := b.nodesFor(to, v); nodes != nil {
 			return to, nodes
 		}
@@ -229,9 +244,6 @@ func (sp *spread) least() int32 {
 	return sp.counts.fewest()
 }
 
-// lookAhead is how many nodes of a domain are looked at one after the other before one with room is looked for among all of them.
-const lookAhead = 32
-
 // nodesFor lists nodes of a domain on which the pod could run, beginning with one on which it can; nil means none. For a pod of several
 // constraints it is the best node alone.
 func (b *evening) nodesFor(to int32, v *victim) []*cluster.Node {
@@ -240,7 +252,7 @@ func (b *evening) nodesFor(to int32, v *victim) []*cluster.Node {
 	}
 	d := b.sp.domains
 	next := d.from(to)
-	few := next[:min(len(next), lookAhead)]
+	few := next[:min(len(next), fit.LookAhead)]
 	switch i := slices.IndexFunc(few, func(n *cluster.Node) bool { return b.fit.Fits(v.pod, n) }); {
 	case i >= 0:
 		d.skip(to, i)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"evenkeel.dev/evenkeel/internal/cluster"
+	"evenkeel.dev/evenkeel/internal/fit"
 )
 
 // This file chooses nodes for pods that have several constraints: within the domain that one of them moves a pod to, it is the node that is best
@@ -39,7 +40,14 @@ func (b *evening) bestFor(to int32, v *victim) []*cluster.Node {
 		return nil
 	}
 	least := int32(math.MaxInt32)
-	for _, n := range b.sp.domains.from(to) {
+	for i, n := range b.sp.domains.from(to) {
+		if i >= fit.LookAhead {
+			if b.c.Effort.Over() {
+				b.ended = true
+				return nil
+			}
+			b.c.Effort.Spend(1)
+		}
 		size := crowding(v, n)
 		if size == f.least && keepsOthers(v, n) && b.fit.Fits(v.pod, n) {
 			return []*cluster.Node{n}
@@ -57,6 +65,7 @@ func (b *evening) bestFor(to int32, v *victim) []*cluster.Node {
 // acceptable lists the nodes on which the pod's other constraints would be kept, or not be worse off than now, those first where these
 // count fewest, beginning with one on which the pod fits.
 func (b *evening) acceptable(to int32, v *victim) []*cluster.Node {
+	b.c.Effort.Spend(len(b.sp.domains.from(to)))
 	b.ranked = b.ranked[:0]
 	for _, n := range b.sp.domains.from(to) {
 		if keepsOthers(v, n) {

@@ -220,7 +220,7 @@ func (x *spreader) fitsBelow(p *cluster.Pod, below *smaller) bool {
 
 // fitsNext looks at a few nodes; all tells that there are no others.
 func (x *spreader) fitsNext(p *cluster.Pod, below *smaller) (ok, all bool) {
-	left := lookAhead
+	left := fit.LookAhead
 	for i := range below.ids {
 		at := (below.hint + i) % len(below.ids)
 		for _, n := range below.from(below.ids[at]) {

@@ -69,7 +69,7 @@ func (b *Builder) onePod(name string, words []string) error {
 //	waiting=CrashLoopBackOff  exit=Error:1  init:… (the same three for an init container)
 //	emptydir  pvc=claim  claim (a resource claim)  mirror  static
 //	select=a=b (node selector)  need=key=value|other (required node affinity)  prefer=10:key=value
-//	tolerate=key[=value][:Effect]  anti=topologyKey:a=b  antipref=weight:topologyKey:a=b  near=topologyKey:a=b
+//	tolerate=key[=value][:Effect]  anti=topologyKey:a=b[:ns+ns]  antipref=weight:topologyKey:a=b  near=topologyKey:a=b
 //	spread=topologyKey:maxSkew:a=b[:ScheduleAnyway][:minDomains=2][:nodeTaintsPolicy=Honor]  hostport=80
 func podWord(p *corev1.Pod, word string) error {
 	key, value, _ := strings.Cut(word, "=")
@@ -249,7 +249,11 @@ func podAntiAffinity(p *corev1.Pod) *corev1.PodAntiAffinity {
 }
 
 func affinityTerm(parts []string) corev1.PodAffinityTerm {
-	return corev1.PodAffinityTerm{TopologyKey: parts[0], LabelSelector: &metav1.LabelSelector{MatchLabels: pairs(parts[1])}}
+	t := corev1.PodAffinityTerm{TopologyKey: parts[0], LabelSelector: &metav1.LabelSelector{MatchLabels: pairs(parts[1])}}
+	if len(parts) > 2 {
+		t.Namespaces = strings.Split(parts[2], "+")
+	}
+	return t
 }
 
 func spreadWord(p *corev1.Pod, parts []string) error {
