@@ -15,10 +15,11 @@ import (
 // start there. Left to the next cycle, that would move pods in dribs and drabs, and some of them twice. So the cycle looks at the cluster as it will be, with the
 // replacements where room was booked, until it finds nothing more to move. The plan is what all looks come to, and has each pod once at most.
 const (
-	maxLooks = 8 // two or three do for nearly every cluster
-	// smallCluster is up to how many pods a cycle looks again in any case. In a larger one a look takes its time; while something is held back for
-	// now, another cycle is to follow anyway, and what is left is left to that.
-	smallCluster = 2000
+	maxLooks = 8 // two do for most clusters
+	// smallCluster is up to how many pods a cycle looks again in any case. In a larger one a look takes its time, so there are not as many; and while something
+	// is held back for now, another cycle is to follow anyway, and what is left is left to that.
+	smallCluster   = 2000
+	maxLooksLarger = 3
 )
 
 // course is what the looks of a cycle came to so far.
@@ -43,7 +44,7 @@ type usedNode struct{ profile, strategy, node string }
 
 // settle looks at the cluster again and again after a first look, and returns what that came to.
 func settle(first *cycle, p *policy.Policy, o Options) (*plan.Plan, error) {
-	if !first.goesOn() {
+	if !first.goesOn(1) {
 		return first.plan, nil
 	}
 	x := &course{
@@ -53,7 +54,7 @@ func settle(first *cycle, p *policy.Policy, o Options) (*plan.Plan, error) {
 	o.Around = nil // its strategies are measured once
 	x.take(first)
 	c := first
-	for looks := 1; looks < maxLooks && c.goesOn(); looks++ {
+	for looks := 1; c.goesOn(looks); looks++ {
 		var err error
 		if c, err = look(x.snapshot(), p, o, x); err != nil {
 			return nil, err
@@ -63,15 +64,18 @@ func settle(first *cycle, p *policy.Policy, o Options) (*plan.Plan, error) {
 	return x.sum(), nil
 }
 
-// goesOn reports whether another look may find more to move.
-func (c *cycle) goesOn() bool {
+// goesOn reports whether another look, after so many, is to be had: whether it may find more to move.
+func (c *cycle) goesOn(looks int) bool {
 	switch {
 	case c.opts.Compat || c.measured:
 		return false
 	case !slices.ContainsFunc(c.plan.Moves, func(m plan.Move) bool { return m.Room != "" }):
 		return false
 	}
-	return len(c.view.Pods) <= smallCluster || !slices.ContainsFunc(c.plan.Refusals, func(r plan.Refusal) bool { return heldBack(r.Gate) })
+	if len(c.view.Pods) <= smallCluster {
+		return looks < maxLooks
+	}
+	return looks < maxLooksLarger && !slices.ContainsFunc(c.plan.Refusals, func(r plan.Refusal) bool { return heldBack(r.Gate) })
 }
 
 // heldBack reports whether what a gate refuses may well be moved in the next cycle.

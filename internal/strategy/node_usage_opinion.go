@@ -79,6 +79,14 @@ func (w *usageWatch) with(u *nodeUsage, p *cluster.Pod, ask func() bool) bool {
 	return ask()
 }
 
+// whatIf makes a reason about the node as it would be with p on it.
+func (w *usageWatch) whatIf(u *nodeUsage, p *cluster.Pod, reason func() plan.Reason) func() plan.Reason {
+	return func() (r plan.Reason) {
+		w.with(u, p, func() bool { r = reason(); return true })
+		return r
+	}
+}
+
 // at is the usage of a node; nil when it is not known, or no node of the cycle.
 func (w *usageWatch) at(n *cluster.Node) *nodeUsage {
 	if n == nil {
@@ -175,17 +183,13 @@ func (o *lowUsageOpinion) Against(p *cluster.Pod, n *cluster.Node) func() plan.R
 	if u == nil || !o.overloads(u, p) || o.underUsed(p, u) <= o.spare || !o.mayMove(p) && !o.mayRelieve(n) {
 		return nil
 	}
-	return func() (reason plan.Reason) {
-		o.with(u, p, func() bool {
-			reason = plan.Reason{
-				Code:    "WouldBeOverUtilized",
-				Message: fmt.Sprintf("node %s would use %s; the target is %s", n.Name, o.rs.words(u), o.rs.thresholdWords(highOf)),
-				Numbers: o.rs.usageNumbers(u),
-			}
-			return true
-		})
-		return reason
-	}
+	return o.whatIf(u, p, func() plan.Reason {
+		return plan.Reason{
+			Code:    "WouldBeOverUtilized",
+			Message: fmt.Sprintf("node %s would use %s; the target is %s", n.Name, o.rs.words(u), o.rs.thresholdWords(highOf)),
+			Numbers: o.rs.usageNumbers(u),
+		}
+	})
 }
 
 // overloads reports whether the node would be over its target in something that the pod uses; where what pods use is not known, whether it is.
@@ -243,17 +247,13 @@ func (o *highUsageOpinion) Against(p *cluster.Pod, n *cluster.Node) func() plan.
 	case !o.with(u, p, func() bool { return o.rs.below(u) && (o.others > 0 || o.emptiest && o.least(u)) }) || !o.c.Evictable(p):
 		return nil
 	}
-	return func() (reason plan.Reason) {
-		o.with(u, p, func() bool {
-			reason = plan.Reason{
-				Code:    "WouldBeUnderUtilized",
-				Message: fmt.Sprintf("node %s would use only %s and is to be emptied; the threshold is %s", n.Name, o.rs.words(u), o.rs.thresholdWords(lowOf)),
-				Numbers: o.rs.usageNumbers(u),
-			}
-			return true
-		})
-		return reason
-	}
+	return o.whatIf(u, p, func() plan.Reason {
+		return plan.Reason{
+			Code:    "WouldBeUnderUtilized",
+			Message: fmt.Sprintf("node %s would use only %s and is to be emptied; the threshold is %s", n.Name, o.rs.words(u), o.rs.thresholdWords(lowOf)),
+			Numbers: o.rs.usageNumbers(u),
+		}
+	})
 }
 
 // least reports whether no node is emptier than u.
