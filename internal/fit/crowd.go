@@ -14,8 +14,7 @@ import (
 // pod. The zero value is ready for use.
 type crowd struct {
 	groups      map[labelsKey]*likePods // nil until it is asked for
-	byNamespace map[string][]*likePods
-	likely      likely
+	byNamespace map[string]*cluster.LabelSets[*likePods]
 	terms       map[termIn]map[int32][]*cluster.Pod
 	equal       map[string]map[int32][]*cluster.Pod // the same by what terms say, for terms of different specs
 }
@@ -28,27 +27,23 @@ type termIn struct {
 
 // likePods are the pods of a namespace with the same labels.
 type likePods struct {
-	labels   map[string]string
 	pods     []*cluster.Pod
 	arrivals []*cluster.Node // where replacements of pods with these labels are expected
 }
 
-// selected yields the groups of the namespace that the selector selects.
+// selected lists the groups of the namespace that the selector selects.
 func (x *crowd) selected(view *cluster.View, namespace string, selector labels.Selector) []*likePods {
 	if x.groups == nil {
 		x.group(view)
 	}
-	var out []*likePods
-	for _, g := range x.likely.of(namespace, x.byNamespace[namespace], selector) {
-		if selector.Matches(labels.Set(g.labels)) {
-			out = append(out, g)
-		}
+	if sets := x.byNamespace[namespace]; sets != nil {
+		return sets.Selected(selector)
 	}
-	return out
+	return nil
 }
 
 func (x *crowd) group(view *cluster.View) {
-	x.groups, x.byNamespace = map[labelsKey]*likePods{}, map[string][]*likePods{}
+	x.groups, x.byNamespace = map[labelsKey]*likePods{}, map[string]*cluster.LabelSets[*likePods]{}
 	for _, p := range view.Pods {
 		if p.Node != nil && !p.Terminal() {
 			g := x.of(p)
@@ -75,10 +70,14 @@ func (x *crowd) of(p *cluster.Pod) *likePods {
 	key := labelsKey{p.Namespace, labelsID(p.Labels)}
 	g := x.groups[key]
 	if g == nil {
-		g = &likePods{labels: p.Labels}
+		g = &likePods{}
 		x.groups[key] = g
-		x.byNamespace[p.Namespace] = append(x.byNamespace[p.Namespace], g)
-		x.likely.add(p.Namespace, g)
+		sets := x.byNamespace[p.Namespace]
+		if sets == nil {
+			sets = &cluster.LabelSets[*likePods]{}
+			x.byNamespace[p.Namespace] = sets
+		}
+		sets.Add(p.Labels, g)
 	}
 	return g
 }

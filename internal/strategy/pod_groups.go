@@ -23,14 +23,12 @@ type podGroups struct {
 // namespaceGroups are the groups of one namespace, in the order of their first pods.
 type namespaceGroups struct {
 	filter   *Filter
-	groups   []*podGroup
-	byLabels map[uintptr]*podGroup             // equal label sets are one map, see cluster.Converter
-	byValue  map[string]map[string][]*podGroup // for the label keys that selectors asked for
+	groups   cluster.LabelSets[*podGroup]
+	byLabels map[uintptr]*podGroup // equal label sets are one map, see cluster.Converter
 }
 
 // podGroup is the pods of a namespace that have the same labels.
 type podGroup struct {
-	labels   labels.Set
 	pods     []*cluster.Pod // by name
 	selected bool           // the strategy is to look at them
 	// arrivals are the nodes on which replacements of pods with these labels are expected.
@@ -51,7 +49,7 @@ func (g *podGroups) namespace(name string) *namespaceGroups {
 	if ns := g.byNamespace[name]; ns != nil {
 		return ns
 	}
-	ns := &namespaceGroups{filter: g.filter, byLabels: map[uintptr]*podGroup{}, byValue: map[string]map[string][]*podGroup{}}
+	ns := &namespaceGroups{filter: g.filter, byLabels: map[uintptr]*podGroup{}}
 	g.byNamespace[name] = ns
 	pods := g.view.Pods
 	first, _ := slices.BinarySearchFunc(pods, name, func(p *cluster.Pod, name string) int { return strings.Compare(p.Namespace, name) })
@@ -73,50 +71,14 @@ func (ns *namespaceGroups) of(p *cluster.Pod) *podGroup {
 	id := reflect.ValueOf(p.Labels).Pointer()
 	group := ns.byLabels[id]
 	if group == nil {
-		group = &podGroup{labels: p.Labels, selected: ns.filter.Selects(p)}
+		group = &podGroup{selected: ns.filter.Selects(p)}
 		ns.byLabels[id] = group
-		ns.groups = append(ns.groups, group)
-		clear(ns.byValue)
+		ns.groups.Add(p.Labels, group)
 	}
 	return group
 }
 
 // matching lists the groups that the selector selects.
 func (ns *namespaceGroups) matching(selector labels.Selector) []*podGroup {
-	var out []*podGroup
-	for _, group := range ns.candidates(selector) {
-		if selector.Matches(group.labels) {
-			out = append(out, group)
-		}
-	}
-	return out
-}
-
-// candidates narrows the groups down by the requirements for one value that the selector has.
-func (ns *namespaceGroups) candidates(selector labels.Selector) []*podGroup {
-	exact, ok := cluster.ExactLabels(selector)
-	if !ok {
-		return nil
-	}
-	fewest := ns.groups
-	for _, label := range exact {
-		if having := ns.having(label.Key)[label.Value]; len(having) < len(fewest) {
-			fewest = having
-		}
-	}
-	return fewest
-}
-
-func (ns *namespaceGroups) having(key string) map[string][]*podGroup {
-	byValue := ns.byValue[key]
-	if byValue == nil {
-		byValue = map[string][]*podGroup{}
-		for _, group := range ns.groups {
-			if value, ok := group.labels[key]; ok {
-				byValue[value] = append(byValue[value], group)
-			}
-		}
-		ns.byValue[key] = byValue
-	}
-	return byValue
+	return ns.groups.Selected(selector)
 }

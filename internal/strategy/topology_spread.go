@@ -223,7 +223,7 @@ func (x *spreader) collect(namespace string) []*spread {
 	}
 	var list []*spread
 	byKey := map[spreadKey]*spread{}
-	for _, group := range ns.groups {
+	for _, group := range ns.groups.All() {
 		if !group.selected {
 			continue
 		}

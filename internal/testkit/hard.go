@@ -16,7 +16,7 @@ type HardCluster struct {
 	Policy string // in short; see ParsePolicy
 	Extras engine.Extras
 	// Constraints is how many different constraints the nodes have to be held against, for each node there is; zero where there are few. One
-	// that takes several steps to match counts as several.
+	// that takes several steps to match counts as several, and one that selects many pods as the pods of a node.
 	Constraints int
 	// Nodes is the smaller of the two sizes in which it is looked at, 100 where it is zero. More are for what a small cluster does not show.
 	Nodes int
@@ -72,5 +72,5 @@ const (
 
 // HardClusters lists them.
 func HardClusters() []HardCluster {
-	return slices.Concat(hardFit(), hardApart(), hardSpread(), hardOwners(), hardReplacements(), hardSearches())
+	return slices.Concat(hardFit(), hardApart(), hardSpread(), hardOwners(), hardReplacements(), hardSearches(), hardTerms())
 }
