@@ -177,15 +177,9 @@ func clash(a, b cluster.HostPort) bool {
 // listed, or is not in the file) may be tied to the zone that the pod is in, as those of clouds are, and is taken to be.
 func (s *Scheduler) volumeElsewhere(p *cluster.Pod, n *cluster.Node) (string, bool) {
 	for _, name := range p.Claims {
-		claim := s.view.Claims[p.Namespace+"/"+name]
-		if claim != nil && claim.Volume == "" {
-			continue // still free to be bound where the pod lands
-		}
-		var volume *cluster.Volume
-		if claim != nil {
-			volume = s.view.Volumes[claim.Volume]
-		}
+		volume, free := s.volumeOf(p, name)
 		switch {
+		case free:
 		case volume == nil:
 			if p.Node != nil && p.Node.Labels[corev1.LabelTopologyZone] != n.Labels[corev1.LabelTopologyZone] {
 				return name, true
@@ -197,6 +191,15 @@ func (s *Scheduler) volumeElsewhere(p *cluster.Pod, n *cluster.Node) (string, bo
 		}
 	}
 	return "", false
+}
+
+// volumeOf returns the volume of a claim, nil when it is not known; free is a claim that is still to be bound where the pod lands.
+func (s *Scheduler) volumeOf(p *cluster.Pod, claim string) (v *cluster.Volume, free bool) {
+	c := s.view.Claims[p.Namespace+"/"+claim]
+	if c == nil {
+		return nil, false
+	}
+	return s.view.Volumes[c.Volume], c.Volume == ""
 }
 
 // selectorOf parses a volume's node affinity, nil when that can't be done.

@@ -107,15 +107,9 @@ func (l *likener) pull() {
 // volumes are the nodes that the pod's claims tie it to.
 func (l *likener) volumes() {
 	for _, name := range l.p.Claims {
-		claim := l.s.view.Claims[l.p.Namespace+"/"+name]
-		if claim != nil && claim.Volume == "" {
-			continue
-		}
-		var volume *cluster.Volume
-		if claim != nil {
-			volume = l.s.view.Volumes[claim.Volume]
-		}
+		volume, free := l.s.volumeOf(l.p, name)
 		switch {
+		case free:
 		case volume == nil && l.p.Node != nil:
 			l.key = append(append(l.key, "zone "...), l.p.Node.Labels[corev1.LabelTopologyZone]...)
 		case volume != nil && volume.Nodes != nil:
