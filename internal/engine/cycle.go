@@ -38,6 +38,7 @@ type cycle struct {
 	nodes     []*cluster.Node
 	notReady  []*cluster.Node // selected nodes that are not ready, when they were asked for
 	limits    *gate.Counter
+	allowed   *allowance
 	budgets   *gate.Budgets
 	gentle    *gate.Gentle
 	foresight *gate.Foresight
@@ -59,7 +60,7 @@ func newCycle(s *cluster.Snapshot, p *policy.Policy, o Options, nodes []*cluster
 		}},
 	}
 	if past != nil {
-		c.limits, c.budgets, c.gentle, c.bare, c.effort = past.limits, past.budgets, past.gentle, past.bare, past.effort
+		c.limits, c.allowed, c.budgets, c.gentle, c.bare, c.effort = past.limits, past.allowed, past.budgets, past.gentle, past.bare, past.effort
 	} else {
 		c.limits = gate.NewCounter(gate.Limits{
 			Total: p.MaxNoOfPodsToEvictTotal, PerNode: p.MaxNoOfPodsToEvictPerNode, PerNamespace: p.MaxNoOfPodsToEvictPerNamespace,
@@ -152,6 +153,7 @@ func (c *cycle) accept(p *cluster.Pod, m plan.Move, to *cluster.Node) {
 		return
 	}
 	c.limits.Add(p)
+	c.allowed.add(m.Strategy)
 	if key := bareKey(c.view.Snapshot, p.PodInfo); key != "" {
 		c.bare[key]++
 	}

@@ -57,6 +57,11 @@ func look(s *cluster.Snapshot, p *policy.Policy, o Options, past *course) (*cycl
 	nodes := eligible(s, p)
 	c := newCycle(s, p, o, nodes, past)
 	c.measured = measuring(profiles)
+	if past == nil {
+		if c.allowed, err = newAllowance(s, p, o); err != nil {
+			return nil, err
+		}
+	}
 	if len(nodes) < 2 {
 		c.skipped(fmt.Sprintf("only %d of %d nodes are ready and selected; moving pods takes two", len(nodes), len(s.Nodes)))
 		return c, nil

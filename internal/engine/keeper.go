@@ -66,6 +66,9 @@ func (k *keeper) decide(p *cluster.Pod, why strategy.Why) (plan.Verdict, *cluste
 	if reason, scope, ok := k.limits.Check(p); !ok && !k.past.again(p) {
 		return refusal(GateLimit, reason, scope)
 	}
+	if reason, ok := k.allowed.check(k.use.name); !ok && !k.past.again(p) {
+		return refusal(GateLimit, reason, plan.ThisCycle)
+	}
 	if k.opts.Compat {
 		return plan.Verdict{Accepted: true}, nil
 	}

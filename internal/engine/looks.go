@@ -29,6 +29,7 @@ type course struct {
 
 	// counts that go on from look to look
 	limits  *gate.Counter
+	allowed *allowance
 	budgets *gate.Budgets
 	gentle  *gate.Gentle
 	bare    map[string]int
@@ -48,7 +49,7 @@ func settle(first *cycle, p *policy.Policy, o Options) (*plan.Plan, error) {
 		return first.plan, nil
 	}
 	x := &course{
-		start: first.view.Snapshot, plan: first.plan, limits: first.limits, budgets: first.budgets, gentle: first.gentle, bare: first.bare, effort: first.effort,
+		start: first.view.Snapshot, plan: first.plan, limits: first.limits, allowed: first.allowed, budgets: first.budgets, gentle: first.gentle, bare: first.bare, effort: first.effort,
 		at: map[*cluster.PodInfo]int{}, origin: map[*cluster.PodInfo]*cluster.PodInfo{}, off: map[usedNode]int{},
 	}
 	o.Around = nil // its strategies are measured once

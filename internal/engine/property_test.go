@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,6 +54,35 @@ func TestNeverMoreThanThePeer(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestNeverMoreThanThePeerWithinLimits: where limits hold the peer back, neither other victims nor further looks make more moves of it, whatever
+// strategies are enabled.
+func TestNeverMoreThanThePeerWithinLimits(t *testing.T) {
+	names := slices.DeleteFunc(sortedStrategies(), func(name string) bool { return name == "RemoveDuplicates" })
+	held := 0
+	for i, names := range combinations(names) {
+		for seed := range uint64(60) {
+			rng := rand.New(rand.NewPCG(seed, uint64(i)))
+			lines := testkit.RandomCluster(rng)
+			limits := fmt.Sprintf("limits\n  maxNoOfPodsToEvictPerNode: %d\n", 1+rng.IntN(2))
+			if rng.IntN(2) == 0 {
+				limits = fmt.Sprintf("limits\n  maxNoOfPodsToEvictPerNamespace: %d\n", 1+rng.IntN(3))
+			}
+			p := parse(t, policyOf(names)+limits)
+			s := testkit.Snapshot(t, lines)
+			ours, peers := testkit.Plan(t, s, p, false), testkit.Plan(t, s, p, true)
+			if len(ours.Moves) > len(peers.Moves) {
+				t.Errorf("%v, seed %d: %d moves, the peer makes %d\n%s%s", names, seed, len(ours.Moves), len(peers.Moves), limits, strings.Join(lines, "\n"))
+			}
+			if slices.ContainsFunc(ours.Refusals, func(r plan.Refusal) bool { return r.Reason.Code == "PeersLimit" }) {
+				held++
+			}
+		}
+	}
+	if held == 0 {
+		t.Error("in no cluster was it the peer's number of moves that held pods back")
+	}
 }
 
 // TestNeverMoreAtATimeThanThePeer: where a plan has more moves than the peer's, it is because the peer would not be done either: from the cluster as it is after the

@@ -83,7 +83,7 @@ func TestOnlyWhatWasHeldBackMovesLater(t *testing.T) {
 // holdsBack reports whether a refusal held a later move back. One for a limit speaks for all that it is a limit of.
 func holdsBack(r *plan.Refusal, m *plan.Move) bool {
 	switch r.Reason.Code {
-	case "CycleLimit":
+	case "CycleLimit", "PeersLimit":
 		return true
 	case "NodeLimit":
 		return r.Node == m.Node
