@@ -39,7 +39,7 @@ func lint(f *findings, d *draft) {
 func lintTemplates(f *findings, path *field.Path, value any) {
 	switch v := value.(type) {
 	case string:
-		if strings.Contains(v, "{{") {
+		if isTemplate(v) {
 			f.warn(path, "%q is a template, which only Helm renders: give the rendered policy", v)
 		}
 	case []any:
@@ -52,6 +52,8 @@ func lintTemplates(f *findings, path *field.Path, value any) {
 		}
 	}
 }
+
+func isTemplate(s string) bool { return strings.Contains(s, "{{") }
 
 func lintLimits(f *findings, path *field.Path, doc *Document) {
 	for _, l := range []struct {

@@ -3,6 +3,7 @@ package policy
 import (
 	"maps"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -16,6 +17,7 @@ import (
 // lintArgs warns of arguments that a plugin takes and makes nothing of.
 func lintArgs(f *findings, c config, doc *Document) {
 	path := c.path.Child("args")
+	lintNamespaces(f, path, c.args)
 	switch args := c.args.(type) {
 	case *EvictorArgs:
 		lintEvictor(f, path, args)
@@ -37,6 +39,31 @@ func lintArgs(f *findings, c config, doc *Document) {
 		}
 	case *strategy.RemovePodsViolatingNodeTaintsArgs:
 		lintTaints(f, path, args)
+	}
+}
+
+// lintNamespaces warns of names that no namespace can have: they are compared as they stand, so a pattern protects nothing and selects nothing.
+func lintNamespaces(f *findings, path *field.Path, args strategy.Args) {
+	if args == nil {
+		return
+	}
+	v := reflect.ValueOf(args).Elem()
+	for name, at := range fieldsOf(v.Type()) {
+		n, ok := v.FieldByIndex(at.Index).Interface().(*strategy.Namespaces)
+		if !ok || n == nil {
+			continue
+		}
+		for _, list := range []struct {
+			name  string
+			names []string
+		}{{"include", n.Include}, {"exclude", n.Exclude}} {
+			for i, namespace := range list.names {
+				if len(validation.IsDNS1123Label(namespace)) > 0 && !isTemplate(namespace) {
+					f.warn(path.Child(name, list.name).Index(i),
+						"no namespace can be called %q: expected a name such as kube-system, patterns are not known here", namespace)
+				}
+			}
+		}
 	}
 }
 
