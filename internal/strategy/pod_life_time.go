@@ -3,6 +3,7 @@ package strategy
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -130,8 +131,7 @@ func (s *podLifeTime) aboutState() bool {
 }
 
 func (s *podLifeTime) wants(c *Cycle, p *cluster.Pod) bool {
-	return s.filter.Selects(p) && s.rightOwner(p) && s.tooOld(c, p) && s.inState(p) && s.inCondition(c, p) &&
-		(len(s.args.ExitCodes) == 0 || anyOf(exitCodes(p, regularAnd(cluster.InitContainer, s.args.IncludingInitContainers)...), s.args.ExitCodes))
+	return s.filter.Selects(p) && s.rightOwner(p) && s.tooOld(c, p) && s.inState(p) && s.inCondition(c, p) && s.ended(p)
 }
 
 func (s *podLifeTime) rightOwner(p *cluster.Pod) bool {
@@ -161,22 +161,36 @@ func (s *podLifeTime) tooOld(c *Cycle, p *cluster.Pod) bool {
 }
 
 func (s *podLifeTime) inState(p *cluster.Pod) bool {
-	return len(s.args.States) == 0 ||
-		anyOf([]string{string(p.Phase), p.Reason}, s.args.States) || anyOf(containerReasons(p, s.kinds...), s.args.States)
+	return len(s.args.States) == 0 || anyOf(s.states(p), s.args.States)
+}
+
+// states lists what can be named in the argument of that name.
+func (s *podLifeTime) states(p *cluster.Pod) []string {
+	return append(containerReasons(p, s.kinds...), p.Reason, string(p.Phase))
 }
 
 func (s *podLifeTime) inCondition(c *Cycle, p *cluster.Pod) bool {
-	if len(s.args.Conditions) == 0 {
-		return true
-	}
+	return len(s.args.Conditions) == 0 || s.condition(c, p) != nil
+}
+
+// condition returns the pod's condition that the policy asks for, or nil.
+func (s *podLifeTime) condition(c *Cycle, p *cluster.Pod) *cluster.Condition {
 	for i := range s.args.Conditions {
 		for j := range p.Conditions {
 			if s.args.Conditions[i].matches(&p.Conditions[j], c.Now) {
-				return true
+				return &p.Conditions[j]
 			}
 		}
 	}
-	return false
+	return nil
+}
+
+func (s *podLifeTime) ended(p *cluster.Pod) bool {
+	return len(s.args.ExitCodes) == 0 || anyOf(s.exitCodes(p), s.args.ExitCodes)
+}
+
+func (s *podLifeTime) exitCodes(p *cluster.Pod) []int32 {
+	return exitCodes(p, regularAnd(cluster.InitContainer, s.args.IncludingInitContainers)...)
 }
 
 func (f *PodConditionFilter) matches(c *cluster.Condition, now time.Time) bool {
@@ -191,16 +205,39 @@ func (f *PodConditionFilter) matches(c *cluster.Condition, now time.Time) bool {
 	return !c.Transition.IsZero() && since >= 0 && uint(since) >= *f.MinTimeSinceLastTransitionSeconds
 }
 
+// reason names what passed every filter there is, in the order of the filters.
 func (s *podLifeTime) reason(c *Cycle, p *cluster.Pod) plan.Reason {
-	age, known := c.age(p)
-	if s.args.MaxPodLifeTimeSeconds == nil || !known {
-		return plan.Reason{Code: "Matched", Message: "its state is one that the policy moves pods for"}
+	r := plan.Reason{Code: "Matched", Numbers: plan.Numbers{}}
+	var parts []string
+	if limit := s.args.MaxPodLifeTimeSeconds; limit != nil {
+		if age, known := c.age(p); known {
+			parts = append(parts, fmt.Sprintf("it was created %s ago, more than maxPodLifeTimeSeconds %d", seconds(age), *limit))
+			r.Code, r.Numbers["ageSeconds"], r.Numbers["maxPodLifeTimeSeconds"] = "TooOld", float64(age), float64(*limit)
+		}
 	}
-	return plan.Reason{
-		Code:    "TooOld",
-		Message: fmt.Sprintf("it was created %s ago, more than maxPodLifeTimeSeconds %d", seconds(age), *s.args.MaxPodLifeTimeSeconds),
-		Numbers: plan.Numbers{"ageSeconds": float64(age), "maxPodLifeTimeSeconds": float64(*s.args.MaxPodLifeTimeSeconds)},
+	if state, found := firstOf(s.states(p), s.args.States); found {
+		parts = append(parts, fmt.Sprintf("its state is %s", state))
 	}
+	if condition := s.condition(c, p); condition != nil {
+		parts = append(parts, describeCondition(condition))
+	}
+	if code, found := firstOf(s.exitCodes(p), s.args.ExitCodes); found {
+		parts = append(parts, fmt.Sprintf("a container ended with exit code %d", code))
+		r.Numbers["exitCode"] = float64(code)
+	}
+	if len(r.Numbers) == 0 {
+		r.Numbers = nil
+	}
+	r.Message = strings.Join(parts, "; ")
+	return r
+}
+
+func describeCondition(c *cluster.Condition) string {
+	message := fmt.Sprintf("its condition %s is %s", c.Type, c.Status)
+	if c.Reason != "" {
+		message += " for " + c.Reason
+	}
+	return message
 }
 
 func seconds(n uint) string {

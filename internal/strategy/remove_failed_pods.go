@@ -2,6 +2,7 @@ package strategy
 
 import (
 	"fmt"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -66,7 +67,7 @@ func newRemoveFailedPods(a *RemoveFailedPodsArgs) (*removeFailedPods, error) {
 
 // Run implements Strategy.
 func (s *removeFailedPods) Run(c *Cycle) error {
-	why := func(p *cluster.Pod) Why { return Why{Reason: failedReason(c, p), Anywhere: true} }
+	why := func(p *cluster.Pod) Why { return Why{Reason: s.reason(c, p), Anywhere: true} }
 	for _, n := range c.Nodes {
 		pods := c.candidates(n, func(p *cluster.Pod) bool { return s.wants(c, p) }, why)
 		if c.tryAll(pods, why) == plan.ThisCycle {
@@ -90,21 +91,39 @@ func (s *removeFailedPods) wants(c *Cycle, p *cluster.Pod) bool {
 			return false
 		}
 	}
-	if len(s.args.Reasons) > 0 && !anyOf(append(containerReasons(p, s.kinds...), p.Reason), s.args.Reasons) {
+	if len(s.args.Reasons) > 0 && !anyOf(s.reasons(p), s.args.Reasons) {
 		return false
 	}
 	return len(s.args.ExitCodes) == 0 || anyOf(exitCodes(p, s.kinds...), s.args.ExitCodes)
 }
 
-func failedReason(c *Cycle, p *cluster.Pod) plan.Reason {
-	message := "it has failed"
-	if p.Reason != "" {
-		message += ": " + p.Reason
+// reasons lists what can be named in the argument of that name.
+func (s *removeFailedPods) reasons(p *cluster.Pod) []string {
+	return append(containerReasons(p, s.kinds...), p.Reason)
+}
+
+// reason names what the policy asked for, and otherwise what the pod's status says.
+func (s *removeFailedPods) reason(c *Cycle, p *cluster.Pod) plan.Reason {
+	r := plan.Reason{Code: "Failed", Message: "it has failed", Numbers: plan.Numbers{}}
+	var details []string
+	if match, found := firstOf(s.reasons(p), s.args.Reasons); found {
+		details = append(details, match)
+	} else if p.Reason != "" {
+		details = append(details, p.Reason)
 	}
-	r := plan.Reason{Code: "Failed", Message: message}
+	if code, found := firstOf(exitCodes(p, s.kinds...), s.args.ExitCodes); found {
+		details = append(details, fmt.Sprintf("exit code %d", code))
+		r.Numbers["exitCode"] = float64(code)
+	}
+	if len(details) > 0 {
+		r.Message += ": " + strings.Join(details, ", ")
+	}
 	if age, known := c.age(p); known && !p.Created.IsZero() {
 		r.Message += fmt.Sprintf(", and was created %s ago", seconds(age))
-		r.Numbers = plan.Numbers{"ageSeconds": float64(age)}
+		r.Numbers["ageSeconds"] = float64(age)
+	}
+	if len(r.Numbers) == 0 {
+		r.Numbers = nil
 	}
 	return r
 }
