@@ -122,6 +122,34 @@ func (r *Resources) Amounts(list corev1.ResourceList) Amounts {
 	return a
 }
 
+// Unmeasured stands in [Resources.Measured] for what is not known. So does any other negative amount.
+const Unmeasured = -1
+
+// Measured adds up measurements, such as those of a pod's containers. Cpu or memory that one of them lacks, or gives a negative amount
+// of, is [Unmeasured]: zero would be a measurement. Without any list nothing is known, and the result is nil.
+func (r *Resources) Measured(lists ...corev1.ResourceList) Amounts {
+	if len(lists) == 0 {
+		return nil
+	}
+	sum := corev1.ResourceList{}
+	for _, list := range lists {
+		for name, q := range list {
+			total := sum[name]
+			total.Add(q)
+			sum[name] = total
+		}
+	}
+	out := r.Amounts(sum).grown(int(Memory) + 1)
+	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+		for _, list := range lists {
+			if q, ok := list[name]; !ok || q.Sign() < 0 {
+				out[r.ID(name)] = Unmeasured
+			}
+		}
+	}
+	return out
+}
+
 // ByName orders numbers by the names they stand for: numbers depend on which object was converted first, names do not.
 func (r *Resources) ByName(ids []ResourceID) {
 	r.mu.RLock()

@@ -33,7 +33,7 @@ func KubernetesMetrics(client *Client) UsageFunc {
 			return usage, nil
 		}
 		usage.Nodes = nodeUsage(resources, measured.Items)
-		usage.Problems = append(usage.Problems, unmeasured("KubernetesMetrics", nodes, func(name string) bool { return usage.Nodes[name] != nil })...)
+		usage.Problems = append(usage.Problems, unmeasured("KubernetesMetrics", nodes, func(name string) bool { return whole(usage.Nodes[name]) })...)
 
 		pods, err := api.PodMetricses(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
 		if err != nil {
@@ -52,7 +52,7 @@ func metricsProblem(what string, err error) string {
 func nodeUsage(resources *cluster.Resources, items []metricsapi.NodeMetrics) map[string]cluster.Amounts {
 	usage := make(map[string]cluster.Amounts, len(items))
 	for i := range items {
-		usage[items[i].Name] = resources.Amounts(items[i].Usage)
+		usage[items[i].Name] = resources.Measured(items[i].Usage)
 	}
 	return usage
 }
@@ -63,17 +63,18 @@ func podUsage(resources *cluster.Resources, items []metricsapi.PodMetrics) map[s
 		if len(items[i].Containers) == 0 {
 			continue // nothing was measured; zero would be a measurement
 		}
-		sum := corev1.ResourceList{}
-		for _, c := range items[i].Containers {
-			for name, q := range c.Usage {
-				total := sum[name]
-				total.Add(q)
-				sum[name] = total
-			}
+		lists := make([]corev1.ResourceList, len(items[i].Containers))
+		for j := range lists {
+			lists[j] = items[i].Containers[j].Usage
 		}
-		usage[items[i].Namespace+"/"+items[i].Name] = resources.Amounts(sum)
+		usage[items[i].Namespace+"/"+items[i].Name] = resources.Measured(lists...)
 	}
 	return usage
+}
+
+// whole reports whether cpu and memory were measured.
+func whole(a cluster.Amounts) bool {
+	return a != nil && a.Get(cluster.CPU) >= 0 && a.Get(cluster.Memory) >= 0
 }
 
 // unmeasured names the nodes that were not measured.

@@ -50,7 +50,7 @@ func TestKubernetesMetricsAreReadWithOneListEach(t *testing.T) {
 	}
 	want := cluster.Usage{
 		Nodes:    map[string]cluster.Amounts{"one": {1500, 2 << 30}},
-		Pods:     map[string]cluster.Amounts{"shop/a": {750, 1 << 20}},
+		Pods:     map[string]cluster.Amounts{"shop/a": {750, cluster.Unmeasured}},
 		Problems: []string{"KubernetesMetrics: there is no measurement of node two"},
 	}
 	if d := cmp.Diff(want, got); d != "" {

@@ -4,7 +4,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"evenkeel.dev/evenkeel/internal/cluster"
 )
 
 func (b *builder) addNode(o *node) *fieldError {
@@ -188,20 +187,20 @@ func (b *builder) addNodeMetrics(o *nodeMetrics) *fieldError {
 		return problem.under("usage")
 	}
 	b.newest.see(o.Timestamp.Time, "NodeMetrics", &o.Metadata, "timestamp")
-	b.parts.Usage.Nodes[o.Metadata.Name] = b.conv.Resources.Amounts(list)
+	b.parts.Usage.Nodes[o.Metadata.Name] = b.conv.Resources.Measured(list)
 	return nil
 }
 
 func (b *builder) addPodMetrics(o *podMetrics) *fieldError {
-	var sum cluster.Amounts
+	lists := make([]corev1.ResourceList, len(o.Containers))
 	for i := range o.Containers {
 		list, problem := b.parser.list(o.Containers[i].Usage)
 		if problem != nil {
 			return problem.under("containers" + index(i) + ".usage")
 		}
-		sum = sum.Plus(b.conv.Resources.Amounts(list))
+		lists[i] = list
 	}
 	b.newest.see(o.Timestamp.Time, "PodMetrics", &o.Metadata, "timestamp")
-	b.parts.Usage.Pods[qualified(o.Metadata.Namespace, o.Metadata.Name)] = sum
+	b.parts.Usage.Pods[qualified(o.Metadata.Namespace, o.Metadata.Name)] = b.conv.Resources.Measured(lists...)
 	return nil
 }

@@ -113,7 +113,7 @@ func (m measures) node(n *cluster.Node, use []int64) error {
 		case cluster.Pods:
 			use[i] = m.view.Used(n).Get(cluster.Pods)
 		case cluster.CPU, cluster.Memory:
-			if int(id) >= len(measured) {
+			if int(id) >= len(measured) || measured[id] < 0 {
 				return fmt.Errorf("the node's metrics lack %q", m.rs[i].name)
 			}
 			use[i] = measured.Get(id)
@@ -133,7 +133,7 @@ func (m measures) pod(p *cluster.Pod, use []int64) bool {
 		switch id := m.rs[i].id; {
 		case id == cluster.Pods:
 			use[i] = 1
-		case int(id) >= len(measured):
+		case int(id) >= len(measured) || measured[id] < 0:
 			return false
 		default:
 			use[i] = measured.Get(id)

@@ -112,9 +112,10 @@ func (s *podLifeTime) Run(c *Cycle) error {
 	why := func(p *cluster.Pod) Why {
 		return Why{Reason: s.reason(c, p), Anywhere: true, EvenStarting: s.aboutState()}
 	}
+	want := c.telling(func(p *cluster.Pod) bool { return s.wants(c, p) }, func(p *cluster.Pod) plan.Reason { return s.spared(c, p) })
 	var pods []*cluster.Pod
 	for _, n := range slices.Concat(c.Nodes, c.NotReady) {
-		pods = append(pods, c.candidates(n, func(p *cluster.Pod) bool { return s.wants(c, p) }, why)...)
+		pods = append(pods, c.candidates(n, want, why)...)
 	}
 	SortOldestFirst(pods)
 	for _, p := range pods {
@@ -132,6 +133,24 @@ func (s *podLifeTime) aboutState() bool {
 
 func (s *podLifeTime) wants(c *Cycle, p *cluster.Pod) bool {
 	return s.filter.Selects(p) && s.rightOwner(p) && s.tooOld(c, p) && s.inState(p) && s.inCondition(c, p) && s.ended(p)
+}
+
+// spared names the first filter that a pod does not pass.
+func (s *podLifeTime) spared(c *Cycle, p *cluster.Pod) plan.Reason {
+	switch {
+	case !s.filter.Selects(p):
+		return filteredOut()
+	case !s.rightOwner(p):
+		return wrongOwner()
+	case !s.tooOld(c, p):
+		return c.tooYoung(p, "maxPodLifeTimeSeconds", *s.args.MaxPodLifeTimeSeconds)
+	case !s.inState(p):
+		return spared("OtherState", "it is in none of the states %s", strings.Join(s.args.States, ", "))
+	case !s.inCondition(c, p):
+		return spared("OtherCondition", "none of its conditions is as conditions asks for, or for long enough")
+	default:
+		return spared("OtherExitCode", "no container has ended with one of the exit codes %v", s.args.ExitCodes)
+	}
 }
 
 func (s *podLifeTime) rightOwner(p *cluster.Pod) bool {

@@ -2,6 +2,7 @@ package strategy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -68,8 +69,9 @@ func newRemoveFailedPods(a *RemoveFailedPodsArgs) (*removeFailedPods, error) {
 // Run implements Strategy.
 func (s *removeFailedPods) Run(c *Cycle) error {
 	why := func(p *cluster.Pod) Why { return Why{Reason: s.reason(c, p), Anywhere: true} }
+	want := c.telling(func(p *cluster.Pod) bool { return s.wants(c, p) }, func(p *cluster.Pod) plan.Reason { return s.spared(c, p) })
 	for _, n := range c.Nodes {
-		pods := c.candidates(n, func(p *cluster.Pod) bool { return s.wants(c, p) }, why)
+		pods := c.candidates(n, want, why)
 		if c.tryAll(pods, why) == plan.ThisCycle {
 			return nil
 		}
@@ -78,23 +80,42 @@ func (s *removeFailedPods) Run(c *Cycle) error {
 }
 
 func (s *removeFailedPods) wants(c *Cycle, p *cluster.Pod) bool {
-	if p.Phase != "Failed" || !s.filter.Selects(p) {
-		return false
+	return p.Phase == "Failed" && s.filter.Selects(p) && s.rightOwner(p) && s.oldEnough(c, p) && s.hasReason(p) &&
+		(len(s.args.ExitCodes) == 0 || anyOf(exitCodes(p, s.kinds...), s.args.ExitCodes))
+}
+
+// spared names the first filter that a pod does not pass.
+func (s *removeFailedPods) spared(c *Cycle, p *cluster.Pod) plan.Reason {
+	switch {
+	case p.Phase != "Failed":
+		return spared("NotFailed", "it has not failed: its phase is %s", p.Phase)
+	case !s.filter.Selects(p):
+		return filteredOut()
+	case !s.rightOwner(p):
+		return wrongOwner()
+	case !s.oldEnough(c, p):
+		return c.tooYoung(p, "minPodLifetimeSeconds", *s.args.MinPodLifetimeSeconds)
+	case !s.hasReason(p):
+		return spared("OtherReason", "it has failed for none of the reasons %s", strings.Join(s.args.Reasons, ", "))
+	default:
+		return spared("OtherExitCode", "no container has ended with one of the exit codes %v", s.args.ExitCodes)
 	}
-	for _, kind := range s.excludeKinds {
-		if p.OwnedBy(kind) {
-			return false
-		}
+}
+
+func (s *removeFailedPods) rightOwner(p *cluster.Pod) bool {
+	return !slices.ContainsFunc(s.excludeKinds, p.OwnedBy)
+}
+
+func (s *removeFailedPods) oldEnough(c *Cycle, p *cluster.Pod) bool {
+	if s.args.MinPodLifetimeSeconds == nil {
+		return true
 	}
-	if minimum := s.args.MinPodLifetimeSeconds; minimum != nil {
-		if age, known := c.age(p); !known || age < *minimum {
-			return false
-		}
-	}
-	if len(s.args.Reasons) > 0 && !anyOf(s.reasons(p), s.args.Reasons) {
-		return false
-	}
-	return len(s.args.ExitCodes) == 0 || anyOf(exitCodes(p, s.kinds...), s.args.ExitCodes)
+	age, known := c.age(p)
+	return known && age >= *s.args.MinPodLifetimeSeconds
+}
+
+func (s *removeFailedPods) hasReason(p *cluster.Pod) bool {
+	return len(s.args.Reasons) == 0 || anyOf(s.reasons(p), s.args.Reasons)
 }
 
 // reasons lists what can be named in the argument of that name.

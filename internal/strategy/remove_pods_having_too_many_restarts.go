@@ -3,6 +3,7 @@ package strategy
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -59,8 +60,9 @@ func newTooManyRestarts(a *RemovePodsHavingTooManyRestartsArgs) (*tooManyRestart
 // Run implements Strategy.
 func (s *tooManyRestarts) Run(c *Cycle) error {
 	why := func(p *cluster.Pod) Why { return Why{Reason: s.reason(p), Anywhere: true, EvenStarting: true} }
+	want := c.telling(s.wants, s.spared)
 	for _, n := range c.Nodes {
-		pods := c.candidates(n, s.wants, why)
+		pods := c.candidates(n, want, why)
 		slices.SortStableFunc(pods, func(a, b *cluster.Pod) int { return int(s.restarts(b) - s.restarts(a)) })
 		if c.tryAll(pods, why) == plan.ThisCycle {
 			return nil
@@ -71,6 +73,20 @@ func (s *tooManyRestarts) Run(c *Cycle) error {
 
 func (s *tooManyRestarts) wants(p *cluster.Pod) bool {
 	return s.filter.Selects(p) && s.restarts(p) >= int64(s.args.PodRestartThreshold) && s.inState(p)
+}
+
+// spared names the first filter that a pod does not pass.
+func (s *tooManyRestarts) spared(p *cluster.Pod) plan.Reason {
+	switch {
+	case !s.filter.Selects(p):
+		return filteredOut()
+	case s.restarts(p) < int64(s.args.PodRestartThreshold):
+		r := s.reason(p)
+		r.Code = "FewRestarts"
+		return r
+	default:
+		return spared("OtherState", "it is in none of the states %s", strings.Join(s.args.States, ", "))
+	}
 }
 
 func (s *tooManyRestarts) restarts(p *cluster.Pod) int64 {

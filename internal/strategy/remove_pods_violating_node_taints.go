@@ -66,16 +66,36 @@ func newNodeTaints(a *RemovePodsViolatingNodeTaintsArgs) (*nodeTaints, error) {
 // Run implements Strategy.
 func (s *nodeTaints) Run(c *Cycle) error {
 	for _, n := range c.Nodes {
-		if !slices.ContainsFunc(n.Taints, func(t corev1.Taint) bool { return s.considers(&t) }) {
+		if len(n.Taints) == 0 {
 			continue
 		}
 		why := func(p *cluster.Pod) Why { return s.why(c, p, n) }
-		pods := c.candidates(n, func(p *cluster.Pod) bool { return !p.Terminal() && s.filter.Selects(p) && s.violates(p, n) }, why)
+		want := c.telling(func(p *cluster.Pod) bool { return s.wants(p, n) }, func(p *cluster.Pod) plan.Reason { return s.spared(p, n) })
+		pods := c.candidates(n, want, why)
 		if c.tryAll(pods, why) == plan.ThisCycle {
 			return nil
 		}
 	}
 	return nil
+}
+
+func (s *nodeTaints) wants(p *cluster.Pod, n *cluster.Node) bool {
+	return !p.Terminal() && s.filter.Selects(p) && s.violates(p, n)
+}
+
+// spared says why p may stay on n.
+func (s *nodeTaints) spared(p *cluster.Pod, n *cluster.Node) plan.Reason {
+	untolerated, left := fit.Untolerated(n.Taints, p.Spec.Placement.Tolerations, func(*corev1.Taint) bool { return true })
+	switch {
+	case p.Terminal():
+		return spared("Ended", "it has ended, so no taint is broken")
+	case !s.filter.Selects(p):
+		return filteredOut()
+	case left:
+		return spared("TaintLeftOut", "it does not tolerate the taint %s of its node, which the strategy does not look at", untolerated.ToString())
+	default:
+		return spared("TaintsTolerated", "it tolerates the taints of its node")
+	}
 }
 
 func (s *nodeTaints) violates(p *cluster.Pod, n *cluster.Node) bool {
