@@ -3,7 +3,6 @@ package snapfile
 import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 )
 
 func (b *builder) addNode(o *node) *fieldError {
