@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -53,7 +54,7 @@ func (s shape) check(path *field.Path, v any, t reflect.Type) bool {
 		}
 	default:
 		if !fitsScalar(v, t) {
-			return s.misfit(path, fmt.Sprintf("expected %s, got %s%s", expected(t), describe(v), scalarHint(v, t)))
+			return s.misfit(path, fmt.Sprintf("expected %s%s, got %s%s", expected(t), rangeHint(v, t), describe(v), scalarHint(v, t)))
 		}
 	}
 	return true
@@ -70,10 +71,14 @@ func (s shape) checkUnmarshaler(path *field.Path, v any, t reflect.Type) bool {
 	if err == nil {
 		err = json.Unmarshal(data, reflect.New(t).Interface())
 	}
-	if err != nil {
+	switch {
+	case err == nil:
+		return true
+	case t == reflect.TypeFor[metav1.Duration]():
+		return s.misfit(path, fmt.Sprintf("expected a duration such as 5m, 36h or 1h30m (there are no days, and the most is 2562047h), got %s", describe(v)))
+	default:
 		return s.misfit(path, fmt.Sprintf("%s is not a valid value: %v", describe(v), err))
 	}
-	return true
 }
 
 func (s shape) checkMapping(path *field.Path, m map[string]any, t reflect.Type) {
@@ -147,6 +152,10 @@ func isUnsigned(t reflect.Type) bool {
 	return t.Kind() >= reflect.Uint && t.Kind() <= reflect.Uint64
 }
 
+func isWhole(t reflect.Type) bool {
+	return isUnsigned(t) || t.Kind() >= reflect.Int && t.Kind() <= reflect.Int64
+}
+
 func expected(t reflect.Type) string {
 	switch {
 	case t.Kind() == reflect.Bool:
@@ -159,6 +168,25 @@ func expected(t reflect.Type) string {
 		return "a whole number, 0 or more"
 	default:
 		return "a whole number"
+	}
+}
+
+// rangeHint names the end of the range that a whole number is beyond.
+func rangeHint(v any, t reflect.Type) string {
+	n, _ := v.(json.Number)
+	digits, negative := strings.CutPrefix(n.String(), "-")
+	if digits == "" || strings.Trim(digits, "0123456789") != "" || !isWhole(t) {
+		return ""
+	}
+	switch {
+	case isUnsigned(t) && negative:
+		return "" // 0 or more has been said
+	case isUnsigned(t):
+		return fmt.Sprintf(", at most %d", ^uint64(0)>>(64-t.Bits()))
+	case negative:
+		return fmt.Sprintf(", at least %d", int64(-1)<<(t.Bits()-1))
+	default:
+		return fmt.Sprintf(", at most %d", uint64(1)<<(t.Bits()-1)-1)
 	}
 }
 
