@@ -164,6 +164,7 @@ func decodeArgs(f *findings, c config, raw any) strategy.Args {
 		return nil
 	}
 	path := c.path.Child("args")
+	lintNulls(f, path, raw)
 	var misfits []string
 	fits := shape{
 		unknown: func(path *field.Path, key string, _ map[string]any, t reflect.Type) {

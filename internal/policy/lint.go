@@ -125,6 +125,33 @@ func lintConfigs(f *findings, path *field.Path, p DocumentProfile, configs []con
 	}
 }
 
+// lintNulls warns of places that were left empty among the thresholds and in lists, where nothing counts as 0 or as "". It is
+// for a value in which what does not fit has not been replaced yet.
+func lintNulls(f *findings, path *field.Path, value any) {
+	switch v := value.(type) {
+	case []any:
+		for i := range v {
+			if v[i] == nil {
+				f.warn(path.Index(i), "the value is missing")
+			}
+			lintNulls(f, path.Index(i), v[i])
+		}
+	case map[string]any:
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			lintNulls(f, path.Child(k), v[k])
+			thresholds, _ := v[k].(map[string]any)
+			if k != "thresholds" && k != "targetThresholds" {
+				continue
+			}
+			for _, resource := range slices.Sorted(maps.Keys(thresholds)) {
+				if thresholds[resource] == nil {
+					f.warn(path.Child(k).Key(resource), "the value is missing, and counts as 0")
+				}
+			}
+		}
+	}
+}
+
 // lintOpposites warns of two strategies that undo each other's work.
 func lintOpposites(f *findings, path *field.Path, doc *Document) {
 	low, high := false, false

@@ -140,6 +140,9 @@ func lintMeasurements(f *findings, path *field.Path, a *strategy.LowNodeUtilizat
 			}
 		}
 	case strategy.PrometheusMetrics:
+		if m := a.MetricsUtilization; m != nil && m.Prometheus != nil && m.Prometheus.Query != "" && strings.TrimSpace(m.Prometheus.Query) == "" {
+			f.warn(at.Child("prometheus", "query"), "%q is no query, so no node's usage is known", m.Prometheus.Query)
+		}
 		if !hasProvider {
 			f.warn(at, "the strategy will not run: metricsProviders at the top of the policy names no %s to ask", source)
 		}
