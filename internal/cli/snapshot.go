@@ -36,7 +36,8 @@ func newSnapshotCommand(streams Streams) *cobra.Command {
 		Use:   "snapshot -o FILE",
 		Short: "Save what a plan is made from to a file",
 		Long: `Snapshot reads what decisions are made from – nodes, pods, budgets, workloads, volumes, usage – and writes it to a file that
-'evenkeel plan --snapshot' takes. It changes nothing in the cluster, and reads no Secret and no ConfigMap.
+'evenkeel plan --snapshot' takes. It changes nothing in the cluster, and reads no ConfigMap and no Secret, but for
+the one that a policy given with --policy-config-file names as the token for Prometheus; the token is not written.
 
 The objects come from the cluster that the kubeconfig points to or, with --from, from files that were made before (also by
 'kubectl get … -o yaml|json'). With --redact only the fields that decisions read are kept: the plan stays the same, and environment values, commands,
