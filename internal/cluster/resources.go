@@ -86,20 +86,26 @@ func (a Amounts) Get(id ResourceID) int64 {
 	return 0
 }
 
-// Plus returns a with b added; a may be changed.
+// Most is as much as is counted: sums stop there, so that two of them still add up without becoming negative.
+const Most = 1<<62 - 1
+
+// Plus returns a with b added, at most [Most]; a may be changed.
 func (a Amounts) Plus(b Amounts) Amounts {
 	a = a.grown(len(b))
 	for i, v := range b {
-		a[i] += v
+		a[i] = min(a[i]+v, Most)
 	}
 	return a
 }
 
-// Minus returns a with b taken away; a may be changed.
+// Minus returns a with b taken away; a may be changed. An amount of [Most] stays: what it is the sum of is not known any more, and a full
+// node must not look empty.
 func (a Amounts) Minus(b Amounts) Amounts {
 	a = a.grown(len(b))
 	for i, v := range b {
-		a[i] -= v
+		if a[i] < Most {
+			a[i] -= v
+		}
 	}
 	return a
 }
@@ -157,12 +163,15 @@ func (r *Resources) ByName(ids []ResourceID) {
 	slices.SortFunc(ids, func(a, b ResourceID) int { return cmp.Compare(r.names[a], r.names[b]) })
 }
 
-// Amount is a quantity in the unit of [Amounts].
+// Amount is a quantity in the unit of [Amounts], at most [Most].
 func Amount(name corev1.ResourceName, q resource.Quantity) int64 {
 	if name == corev1.ResourceCPU {
+		if q.Value() > Most/1000 { // in milli it might wrap
+			return Most
+		}
 		return q.MilliValue()
 	}
-	return q.Value()
+	return min(q.Value(), Most)
 }
 
 // Quantity is the inverse of [Amount].

@@ -40,3 +40,17 @@ func TestWhatIsNotMeasuredIsNotZero(t *testing.T) {
 		}
 	}
 }
+
+func TestSumsDoNotWrap(t *testing.T) {
+	var sum Amounts
+	huge := NewResources().Amounts(amounts("5e18", "5Ei"))
+	for range 5 {
+		sum = sum.Plus(huge)
+	}
+	if d := cmp.Diff(Amounts{Most, Most, 0}[:len(sum)], sum); d != "" {
+		t.Errorf("sum of five (-want +got):\n%s", d)
+	}
+	if rest := sum.Minus(huge); rest.Get(CPU) < 0 || rest.Get(Memory) < 0 {
+		t.Errorf("the rest without one is %v", rest)
+	}
+}
