@@ -84,6 +84,7 @@ func decodeOld(f *findings) *oldDocument {
 		f.problem(f.src.prefix.Child("apiVersion"), "expected %q, got %s", OldAPIVersion, describe(version))
 		return nil
 	}
+	warnTwice(f)
 	shape{
 		unknown: func(path *field.Path, key string, _ map[string]any, t reflect.Type) {
 			f.warn(path, "not carried over: unknown to v1alpha1, which ignored it%s", oldHint(key, t))
@@ -100,6 +101,21 @@ func decodeOld(f *findings) *oldDocument {
 		return nil
 	}
 	return old
+}
+
+// warnTwice names the keys that were given twice, a strategy's for one: v1alpha1 took the last.
+func warnTwice(f *findings) {
+	root, before := f.src.root()
+	if root == nil {
+		return
+	}
+	for _, d := range duplicates(root, f.src.prefix) {
+		line := f.src.line
+		if line == 0 {
+			line = before + d.again
+		}
+		f.warnings = append(f.warnings, Warning{Path: d.path.String(), Line: line, Message: "the key is given twice, the last one counts"})
+	}
 }
 
 // oldHint says where a key that v1alpha1 did not know has its place.
