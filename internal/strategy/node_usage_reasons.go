@@ -11,7 +11,7 @@ import (
 // gateStrategy is the gate of refusals that a strategy makes itself.
 const gateStrategy = "strategy"
 
-// usageNumbers are a node's percentages and the thresholds, by resource.
+// usageNumbers are a node's percentages and the thresholds, by resource: of those that have a threshold, or of which the node uses more than it has.
 func (rs usedResources) usageNumbers(u *nodeUsage) plan.Numbers {
 	numbers := plan.Numbers{}
 	for i := range rs {
@@ -19,6 +19,8 @@ func (rs usedResources) usageNumbers(u *nodeUsage) plan.Numbers {
 			numbers[string(rs[i].name)] = u.percent(i)
 			numbers["low:"+string(rs[i].name)] = rs[i].low
 			numbers["high:"+string(rs[i].name)] = rs[i].high
+		} else if rs.overCapacityOf(u, i) {
+			numbers[string(rs[i].name)] = u.percent(i)
 		}
 	}
 	return numbers
@@ -51,9 +53,28 @@ func highOf(r *usedResource) float64 { return r.high }
 func (rs usedResources) overUsed(u *nodeUsage) plan.Reason {
 	return plan.Reason{
 		Code:    "NodeOverUtilized",
-		Message: fmt.Sprintf("node %s uses %s; the target is %s", u.node.Name, rs.words(u), rs.thresholdWords(highOf)),
+		Message: fmt.Sprintf("node %s uses %s; the target is %s%s", u.node.Name, rs.words(u), rs.thresholdWords(highOf), rs.overCapacity(u)),
 		Numbers: rs.usageNumbers(u),
 	}
+}
+
+// overCapacity names, after a comma, what the node has no threshold for and uses more of than it has: that is above its ceiling, too.
+func (rs usedResources) overCapacity(u *nodeUsage) string {
+	var words strings.Builder
+	for i := range rs {
+		switch {
+		case !rs.overCapacityOf(u, i):
+		case u.capacity[i] <= 0:
+			fmt.Fprintf(&words, ", and it uses %s, of which it has none", rs[i].name)
+		default:
+			fmt.Fprintf(&words, ", and it uses %.4g %% of its %s", u.percent(i), rs[i].name)
+		}
+	}
+	return words.String()
+}
+
+func (rs usedResources) overCapacityOf(u *nodeUsage, i int) bool {
+	return !rs[i].hasThreshold && u.use[i] > u.capacity[i]
 }
 
 func (rs usedResources) underUsed(u *nodeUsage) plan.Reason {
