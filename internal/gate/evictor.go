@@ -140,7 +140,7 @@ func (e *Evictor) PreEviction(p *cluster.Pod) bool {
 // PreFilter says why it does not pass the pre-eviction filter.
 func (e *Evictor) PreFilter(p *cluster.Pod) (plan.Reason, bool) {
 	if e.rules.NodeFit && e.fit.AnyOther(p) == nil {
-		return e.fit.WhyNowhere(p), false
+		return e.fitsNowhere(p), false
 	}
 	if !e.namespaceSelected(p) {
 		return namespaceNotSelected(p), false
@@ -154,4 +154,13 @@ func (e *Evictor) namespaceSelected(p *cluster.Pod) bool {
 	}
 	ns := e.view.Namespaces[p.Namespace]
 	return ns != nil && e.rules.NamespaceLabels.Matches(labels.Set(ns.Labels))
+}
+
+// fitsNowhere says why p fits on no other node; that of the nodeSelector's there is none is no matter of the pod's.
+func (e *Evictor) fitsNowhere(p *cluster.Pod) plan.Reason {
+	r := e.fit.WhyNowhere(p)
+	if s := e.rules.NodeSelector; s != nil && !s.Empty() && len(r.Numbers) == 0 {
+		r.Message = "no other ready node matches the evictor's nodeSelector " + s.String()
+	}
+	return r
 }
