@@ -105,7 +105,7 @@ func isSeparator(line []byte) bool {
 func parseDocument(text []byte, line int) (document, error) {
 	var root yaml.Node
 	if err := yaml.Unmarshal(text, &root); err != nil {
-		return document{}, shiftLines(err, line)
+		return document{}, shiftLines(withLine(err, text), line)
 	}
 	if len(root.Content) == 0 {
 		return document{line: line}, nil
@@ -184,6 +184,31 @@ func decodeAny(data []byte) (any, error) {
 }
 
 var lineNumber = regexp.MustCompile(`\bline (\d+)`)
+
+// withLine adds the line to a message of the YAML library that lacks it: those about characters do, and those about the first line.
+func withLine(err error, text []byte) error {
+	message := strings.TrimPrefix(err.Error(), "yaml: ")
+	switch {
+	case lineNumber.MatchString(message), strings.HasPrefix(message, "unknown anchor"):
+		return err
+	case strings.HasPrefix(message, "control characters"):
+		at := bytes.IndexFunc(text, isForbidden)
+		if at < 0 {
+			return err
+		}
+		return fmt.Errorf("yaml: line %d: %s", 1+bytes.Count(text[:at], []byte("\n")), message)
+	}
+	return fmt.Errorf("yaml: line 1: %s", message)
+}
+
+// isForbidden tells the characters that YAML does not allow, quoted or not.
+func isForbidden(r rune) bool {
+	switch {
+	case r == '\t', r == '\n', r == '\r', r == 0x85:
+		return false
+	}
+	return r < 0x20 || 0x7f <= r && r < 0xa0 || r == 0xfffe || r == 0xffff
+}
 
 // shiftLines makes the line numbers of a library's message lines of the file.
 func shiftLines(err error, by int) error {
