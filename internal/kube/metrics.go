@@ -33,7 +33,7 @@ func KubernetesMetrics(client *Client) UsageFunc {
 			return usage, nil
 		}
 		usage.Nodes = nodeUsage(resources, measured.Items)
-		usage.Problems = append(usage.Problems, unmeasured("KubernetesMetrics", nodes, func(name string) bool { return whole(usage.Nodes[name]) })...)
+		usage.Problems = append(usage.Problems, unmeasured(nodes, usage.Nodes)...)
 
 		pods, err := api.PodMetricses(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
 		if err != nil {
@@ -74,19 +74,46 @@ func podUsage(resources *cluster.Resources, items []metricsapi.PodMetrics) map[s
 
 // whole reports whether cpu and memory were measured.
 func whole(a cluster.Amounts) bool {
-	return a != nil && a.Get(cluster.CPU) >= 0 && a.Get(cluster.Memory) >= 0
+	return a.Get(cluster.CPU) >= 0 && a.Get(cluster.Memory) >= 0
 }
 
-// unmeasured names the nodes that were not measured.
-func unmeasured(source string, nodes []*cluster.NodeInfo, measured func(name string) bool) []string {
-	var problems []string
+// unmeasured says how many nodes were not measured, and names one.
+func unmeasured(nodes []*cluster.NodeInfo, usage map[string]cluster.Amounts) []string {
+	var missing, part affected
 	for _, n := range nodes {
-		if !measured(n.Name) {
-			problems = append(problems, fmt.Sprintf("%s: there is no measurement of node %s", source, n.Name))
+		switch a, ok := usage[n.Name]; {
+		case !ok:
+			missing.add(n.Name, "there is no measurement of node "+n.Name)
+		case !whole(a):
+			part.add(n.Name, "the measurement of node "+n.Name+" lacks cpu or memory, or is negative")
 		}
 	}
-	slices.Sort(problems)
-	return problems
+	const source = "KubernetesMetrics"
+	return slices.Concat(missing.problem(source, len(nodes)), part.problem(source, len(nodes)))
+}
+
+// affected are nodes with the same problem. It is told once, of the first of them by name: a large cluster would have thousands.
+type affected struct {
+	nodes       int
+	first, text string
+}
+
+func (a *affected) add(node, text string) {
+	if a.nodes++; a.nodes == 1 || node < a.first {
+		a.first, a.text = node, text
+	}
+}
+
+// problem is none or one.
+func (a *affected) problem(source string, of int) []string {
+	switch a.nodes {
+	case 0:
+		return nil
+	case 1:
+		return []string{source + ": " + a.text}
+	default:
+		return []string{fmt.Sprintf("%s: %d of %d nodes, the first: %s", source, a.nodes, of, a.text)}
+	}
 }
 
 // Together measures with several functions. What one of them found does not replace what another found.

@@ -112,12 +112,7 @@ func (p *Prometheus) answer(ctx context.Context, query string, nodes []*cluster.
 		}
 		return cluster.Answer{Failed: fmt.Sprintf("Prometheus %s: %v", redacted(p.URL), err)}, nil
 	}
-	source := fmt.Sprintf("Prometheus query %q", query)
-	values, problems := byNode(source, samples, nodes)
-	problems = append(problems, unmeasured(source, nodes, func(name string) bool {
-		_, ok := values[name]
-		return ok
-	})...)
+	values, problems := byNode(fmt.Sprintf("Prometheus query %q", query), samples, nodes)
 	return cluster.Answer{Nodes: values}, problems
 }
 
@@ -127,38 +122,44 @@ type sample struct {
 	Value  [2]json.RawMessage `json:"value"` // time, and the value in quotes
 }
 
-// byNode picks a value for each node. A node with two values, and a value that is no share, count as not measured.
+// byNode picks a value for each node. A node with two values, and a value that is no share, count as not measured. There is one problem for
+// each of these causes, however many nodes it has, and a node has one cause.
 func byNode(source string, samples []sample, nodes []*cluster.NodeInfo) (map[string]float64, []string) {
-	known := make(map[string]bool, len(nodes))
+	byName := make(map[string][]*sample, len(nodes))
 	for _, n := range nodes {
-		known[n.Name] = true
+		byName[n.Name] = nil
 	}
-	values, bad := map[string]float64{}, map[string]bool{}
-	var problems []string
-	foreign := 0
-	for _, s := range samples {
-		name := s.Metric["instance"]
-		if !known[name] {
-			foreign++
+	foreign, example := 0, ""
+	for i := range samples {
+		name := samples[i].Metric["instance"]
+		if _, known := byName[name]; known {
+			byName[name] = append(byName[name], &samples[i])
 			continue
 		}
-		if _, twice := values[name]; twice {
-			problems = append(problems, fmt.Sprintf("%s: it gives several values for node %s; aggregate it by the label instance", source, name))
-			bad[name] = true
-			continue
+		if foreign++; foreign == 1 || name < example {
+			example = name
 		}
-		v, err := s.value()
-		if err != nil {
-			problems = append(problems, fmt.Sprintf("%s: node %s: %v", source, name, err))
-			bad[name] = true
+	}
+	values := map[string]float64{}
+	var missing, several, bad affected
+	for name, found := range byName {
+		switch {
+		case len(found) == 0:
+			missing.add(name, "there is no measurement of node "+name)
+		case len(found) > 1:
+			several.add(name, "it gives several values for node "+name+"; aggregate it by the label instance")
+		default:
+			v, err := found[0].value()
+			if err != nil {
+				bad.add(name, fmt.Sprintf("node %s: %v", name, err))
+				continue
+			}
+			values[name] = v
 		}
-		values[name] = v
 	}
-	for name := range bad {
-		delete(values, name)
-	}
+	problems := slices.Concat(bad.problem(source, len(byName)), several.problem(source, len(byName)), missing.problem(source, len(byName)))
 	if foreign > 0 {
-		problems = append(problems, fmt.Sprintf("%s: the label instance of %d values is not the name of a node", source, foreign))
+		problems = append(problems, fmt.Sprintf("%s: the label instance of %d values is not the name of a node, such as %q", source, foreign, example))
 	}
 	return values, problems
 }

@@ -44,21 +44,21 @@ func TestPrometheusAnswers(t *testing.T) {
 		{
 			name: "a node is missing, and another is not ours", body: answer(value("one", "0"), value("10.0.0.1:9100", "0.5")),
 			nodes:    map[string]float64{"one": 0},
-			problems: []string{"the label instance of 1 values is not the name of a node", "no measurement of node two"},
+			problems: []string{"no measurement of node two", `the label instance of 1 values is not the name of a node, such as "10.0.0.1:9100"`},
 		},
 		{
 			name: "two values for one node are none", body: answer(value("one", "0.1"), value("one", "0.2"), value("two", "0.3")),
 			nodes:    map[string]float64{"two": .3},
-			problems: []string{"several values for node one", "no measurement of node one"},
+			problems: []string{"several values for node one"},
 		},
 		{
 			name: "values that are no shares", body: answer(value("one", "NaN"), value("two", "37")),
 			nodes: map[string]float64{},
 			problems: []string{
-				"node one: the value NaN is not between 0 and 1", "node two: the value 37 is not", "no measurement of node one", "no measurement of node two",
+				"2 of 2 nodes, the first: node one: the value NaN is not between 0 and 1",
 			},
 		},
-		{name: "an empty vector", body: answer(), nodes: map[string]float64{}, problems: []string{"node one", "node two"}},
+		{name: "an empty vector", body: answer(), nodes: map[string]float64{}, problems: []string{"2 of 2 nodes, the first: there is no measurement of node one"}},
 		{name: "a matrix", body: `{"status":"success","data":{"resultType":"matrix","result":[]}}`, failed: `the answer is a "matrix"`},
 		{name: "a bad query", code: 400, body: `{"status":"error","errorType":"bad_data","error":"parse error at char 3"}`, failed: "HTTP status 400: parse error at char 3"},
 		{name: "a refused token", code: 401, body: "Unauthorized", failed: "HTTP status 401"},

@@ -64,3 +64,19 @@ func TestMissingMetricsServerIsAProblem(t *testing.T) {
 		t.Errorf("got %+v, %v; want one problem that names the API", got, err)
 	}
 }
+
+func TestNodesWithoutAWholeMeasurementAreCounted(t *testing.T) {
+	client := metricsServer(t, map[string]string{
+		"/apis/metrics.k8s.io/v1beta1/nodes": `{"kind":"NodeMetricsList","apiVersion":"metrics.k8s.io/v1beta1","items":[
+			{"metadata":{"name":"two"},"usage":{"cpu":"-1500m","memory":"2Gi"}}, {"metadata":{"name":"one"},"usage":{"memory":"2Gi"}}]}`,
+		"/apis/metrics.k8s.io/v1beta1/pods": `{"kind":"PodMetricsList","apiVersion":"metrics.k8s.io/v1beta1","items":[]}`,
+	})
+	got, err := kube.KubernetesMetrics(client)(t.Context(), cluster.NewResources(), twoNodes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"KubernetesMetrics: 2 of 2 nodes, the first: the measurement of node one lacks cpu or memory, or is negative"}
+	if d := cmp.Diff(want, got.Problems); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}

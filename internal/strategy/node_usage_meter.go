@@ -173,7 +173,7 @@ func (m queried) node(n *cluster.Node, use []int64) error {
 	v, ok := m.answer.Nodes[n.Name]
 	switch {
 	case !ok:
-		return fmt.Errorf("the query gave no value for the node")
+		return fmt.Errorf("the query gave no single value between 0 and 1 for the node")
 	case math.IsNaN(v) || v < 0 || v > 1:
 		return fmt.Errorf("the query gave %v for the node, expected a value in [0, 1]", v)
 	}
