@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode"
 
+	yaml "go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -136,7 +137,26 @@ func (f *findings) at(path *field.Path, message string) Problem {
 // invalid adds what a validation found.
 func (f *findings) invalid(errs field.ErrorList) {
 	for _, e := range errs {
+		f.nameSelectorMistake(e)
 		f.problems = append(f.problems, Problem{Path: e.Field, Line: f.src.lineOf(e.Field), Message: e.ErrorBody()})
+	}
+}
+
+// nameSelectorMistake completes what the validation of label selectors leaves out: whose value it is that does not do, and which operators there are.
+func (f *findings) nameSelectorMistake(e *field.Error) {
+	if strings.HasSuffix(e.Field, "].operator") && e.Type == field.ErrorTypeInvalid {
+		e.Detail += ": expected In, NotIn, Exists or DoesNotExist"
+	}
+	root, _ := f.src.root()
+	labels, _ := find(root, strings.TrimPrefix(e.Field, f.src.prefixString()))
+	if !strings.HasSuffix(e.Field, ".matchLabels") || labels == nil || labels.Kind != yaml.MappingNode {
+		return
+	}
+	for i := 0; i+1 < len(labels.Content); i += 2 {
+		if key, value := labels.Content[i].Value, labels.Content[i+1].Value; value == e.BadValue && key != value {
+			e.Field = fmt.Sprintf("%s[%s]", e.Field, key)
+			return
+		}
 	}
 }
 
