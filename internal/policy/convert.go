@@ -105,16 +105,9 @@ func decodeOld(f *findings) *oldDocument {
 
 // warnTwice names the keys that were given twice, a strategy's for one: v1alpha1 took the last.
 func warnTwice(f *findings) {
-	root, before := f.src.root()
-	if root == nil {
-		return
-	}
-	for _, d := range duplicates(root, f.src.prefix) {
-		line := f.src.line
-		if line == 0 {
-			line = before + d.again
-		}
-		f.warnings = append(f.warnings, Warning{Path: d.path.String(), Line: line, Message: "the key is given twice, the last one counts"})
+	for _, p := range f.twice() {
+		p.Message += ", the last one counts"
+		f.warnings = append(f.warnings, Warning(p))
 	}
 }
 

@@ -112,24 +112,31 @@ var insideArgs = regexp.MustCompile(`^profiles\[\d+\]\.pluginConfig\[\d+\]\.args
 // reportDuplicates makes a key given twice an error inside args and a warning
 // elsewhere, where the descheduler takes the last one.
 func reportDuplicates(f *findings) {
-	root, before := f.src.root()
-	if root == nil {
-		return
-	}
-	for _, d := range duplicates(root, f.src.prefix) {
-		inPolicy := strings.TrimPrefix(strings.TrimPrefix(d.path.String(), f.src.prefixString()), ".")
-		p := Problem{Path: d.path.String(), Line: f.src.line}
-		if p.Line == 0 {
-			p.Line = before + d.again
-		}
+	for _, p := range f.twice() {
+		inPolicy := strings.TrimPrefix(strings.TrimPrefix(p.Path, f.src.prefixString()), ".")
 		if insideArgs.MatchString(inPolicy) {
-			p.Message = "the key is given twice"
 			f.problems = append(f.problems, p)
 			continue
 		}
-		p.Message = "the key is given twice, the last one counts"
+		p.Message += ", the last one counts"
 		f.warnings = append(f.warnings, Warning(p))
 	}
+}
+
+// twice finds the keys that a mapping of the policy holds more than once.
+func (f *findings) twice() (found []Problem) {
+	root, before := f.src.root()
+	if root == nil {
+		return nil
+	}
+	for _, d := range duplicates(root, f.src.prefix) {
+		p := Problem{Path: d.path.String(), Line: f.src.line, Message: "the key is given twice"}
+		if p.Line == 0 {
+			p.Line = before + d.again
+		}
+		found = append(found, p)
+	}
+	return found
 }
 
 // decodeConfigs decodes every pluginConfig entry that can be found, whatever
