@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	sjson "sigs.k8s.io/json"
@@ -61,6 +62,25 @@ func QueriesOf(answers map[string]cluster.Answer) []Query {
 		list = append(list, Query{Query: text, Nodes: answers[text].Nodes, Failed: answers[text].Failed})
 	}
 	return list
+}
+
+// withoutMessages is the header without what servers said: that may hold addresses, and names that are in no object. That
+// something failed stays.
+func (h Header) withoutMessages() Header {
+	h.Missing = slices.Clone(h.Missing)
+	for i := range h.Missing {
+		h.Missing[i].Reason, _, _ = strings.Cut(h.Missing[i].Reason, ":")
+	}
+	h.Queries = slices.Clone(h.Queries)
+	for i := range h.Queries {
+		if h.Queries[i].Failed != "" {
+			h.Queries[i].Failed = "it failed (redacted)"
+		}
+	}
+	if len(h.UsageProblems) > 0 {
+		h.UsageProblems = []string{"not everything could be measured when the snapshot was taken (redacted)"}
+	}
+	return h
 }
 
 func headerType() typeName { return typeName{HeaderAPIVersion, HeaderKind} }

@@ -20,6 +20,9 @@ func NewWriter(w io.Writer, h Header) (*Writer, error) {
 	if h.TakenAt.IsZero() {
 		return nil, errors.New("write snapshot: the time it was taken is not known")
 	}
+	if h.Redacted {
+		h = h.withoutMessages()
+	}
 	out := &Writer{w: w, redact: h.Redacted}
 	data, err := json.Marshal(h)
 	if err != nil {

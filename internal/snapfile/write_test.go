@@ -353,3 +353,31 @@ func TestObjectsThatAreNoneAreRefusedWithTheirField(t *testing.T) {
 		t.Error("a snapshot without a time was begun")
 	}
 }
+
+func TestARedactedHeaderSaysThatSomethingFailedAndNotWhatTheServerSaid(t *testing.T) {
+	h := snapfile.Header{
+		TakenAt: takenAt(), Redacted: true,
+		Missing:       []snapfile.Missing{{Kind: "PriorityClass", Reason: "forbidden: hush"}},
+		Queries:       []snapfile.Query{{Query: "load", Failed: "Prometheus https://hush: HTTP status 500: hush"}, {Query: "disk", Nodes: map[string]float64{"a": .5}}},
+		UsageProblems: []string{"KubernetesMetrics: hush"},
+	}
+	var b strings.Builder
+	w, err := snapfile.NewWriter(&b, h)
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(b.String(), "hush") {
+		t.Errorf("a secret: %s", b.String())
+	}
+	for _, want := range []string{`"reason":"forbidden"`, `"query":"load","failed":"it failed`, `"query":"disk","nodes":{"a":0.5}`, `"usageProblems":["not everything`} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("lacks %s: %s", want, b.String())
+		}
+	}
+	if !strings.Contains(h.Queries[0].Failed, "hush") {
+		t.Error("the caller's header was changed")
+	}
+}
