@@ -41,6 +41,7 @@ func KubernetesMetrics(client *Client) UsageFunc {
 			return usage, nil
 		}
 		usage.Pods = podUsage(resources, pods.Items)
+		usage.Problems = append(usage.Problems, unmeasuredPods(pods.Items, usage.Pods)...)
 		return usage, nil
 	}
 }
@@ -90,6 +91,24 @@ func unmeasured(nodes []*cluster.NodeInfo, usage map[string]cluster.Amounts) []s
 	}
 	const source = "KubernetesMetrics"
 	return slices.Concat(missing.problem(source, len(nodes)), part.problem(source, len(nodes)))
+}
+
+// unmeasuredPods says of how many pods the measurement is none.
+func unmeasuredPods(items []metricsapi.PodMetrics, usage map[string]cluster.Amounts) []string {
+	const source = "KubernetesMetrics"
+	if len(items) == 0 {
+		return []string{source + ": there is no measurement of any pod, so none is moved because of what it uses"}
+	}
+	bad := 0
+	for i := range items {
+		if a, ok := usage[items[i].Namespace+"/"+items[i].Name]; !ok || !whole(a) {
+			bad++
+		}
+	}
+	if bad == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: the measurements of %d of %d pods lack cpu or memory, or are negative; these pods are not moved because of what they use", source, bad, len(items))}
 }
 
 // affected are nodes with the same problem. It is told once, of the first of them by name: a large cluster would have thousands.

@@ -49,9 +49,12 @@ func TestKubernetesMetricsAreReadWithOneListEach(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := cluster.Usage{
-		Nodes:    map[string]cluster.Amounts{"one": {1500, 2 << 30}},
-		Pods:     map[string]cluster.Amounts{"shop/a": {750, cluster.Unmeasured}},
-		Problems: []string{"KubernetesMetrics: there is no measurement of node two"},
+		Nodes: map[string]cluster.Amounts{"one": {1500, 2 << 30}},
+		Pods:  map[string]cluster.Amounts{"shop/a": {750, cluster.Unmeasured}},
+		Problems: []string{
+			"KubernetesMetrics: there is no measurement of node two",
+			"KubernetesMetrics: the measurements of 2 of 2 pods lack cpu or memory, or are negative; these pods are not moved because of what they use",
+		},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
@@ -75,7 +78,8 @@ func TestNodesWithoutAWholeMeasurementAreCounted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"KubernetesMetrics: 2 of 2 nodes, the first: the measurement of node one lacks cpu or memory, or is negative"}
+	want := []string{"KubernetesMetrics: 2 of 2 nodes, the first: the measurement of node one lacks cpu or memory, or is negative",
+		"KubernetesMetrics: there is no measurement of any pod, so none is moved because of what it uses"}
 	if d := cmp.Diff(want, got.Problems); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
