@@ -78,8 +78,10 @@ func TestNodesWithoutAWholeMeasurementAreCounted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"KubernetesMetrics: 2 of 2 nodes, the first: the measurement of node one lacks cpu or memory, or is negative",
-		"KubernetesMetrics: there is no measurement of any pod, so none is moved because of what it uses"}
+	want := []string{
+		"KubernetesMetrics: 2 of 2 nodes, the first: the measurement of node one lacks cpu or memory, or is negative",
+		"KubernetesMetrics: there is no measurement of any pod, so none is moved because of what it uses",
+	}
 	if d := cmp.Diff(want, got.Problems); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}

@@ -203,8 +203,8 @@ func withLine(err error, text []byte) error {
 
 // isForbidden tells the characters that YAML does not allow, quoted or not.
 func isForbidden(r rune) bool {
-	switch {
-	case r == '\t', r == '\n', r == '\r', r == 0x85:
+	switch r {
+	case '\t', '\n', '\r', 0x85:
 		return false
 	}
 	return r < 0x20 || 0x7f <= r && r < 0xa0 || r == 0xfffe || r == 0xffff
