@@ -109,7 +109,7 @@ func (b *builder) leave(tidy func(Op, string)) {
 	if b.s.Others {
 		return
 	}
-	tidy(Clear, filepath.Clean(b.t.sub()))
+	b.add(Step{Op: Clear, From: b.t.lockPath(), To: filepath.Clean(b.t.sub()), Tidy: true})
 }
 
 func asidePathsOf(images []Image) []string {

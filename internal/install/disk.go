@@ -39,10 +39,28 @@ func do(s Step) error {
 	case Remove:
 		return remove(s.To)
 	case Clear:
-		return os.RemoveAll(s.To)
+		return clearBut(s.To, s.From)
 	default:
 		return fmt.Errorf("unknown step %q", s.Op)
 	}
+}
+
+func clearBut(folder, kept string) error {
+	entries, err := os.ReadDir(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	errs := []error{err}
+	for _, e := range entries {
+		switch path := filepath.Join(folder, e.Name()); {
+		case path == kept:
+		case e.IsDir() && path == filepath.Dir(kept):
+			errs = append(errs, clearBut(path, kept))
+		default:
+			errs = append(errs, os.RemoveAll(path))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func mkdir(path string) error {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 )
 
@@ -58,14 +57,9 @@ func (i Installer) installJudged(judged *State) (Result, error) {
 	if _, err := PlanInstall(i.Target, s); err != nil && s.Journal == nil {
 		return Result{}, err // before anything of ours is in the folder
 	}
-	for _, dir := range []string{i.Target.sub(), i.Target.work()} {
-		if err := i.Disk.Do(Step{Op: Mkdir, To: dir}); err != nil {
-			i.removeEmpty()
-			return Result{}, err
-		}
-	}
-	unlock, err := lock(i.Target.lockPath())
+	unlock, err := i.enter()
 	if err != nil {
+		i.removeEmpty()
 		return Result{}, err
 	}
 	result, err := i.install(judged)
@@ -74,9 +68,26 @@ func (i Installer) installJudged(judged *State) (Result, error) {
 		return result, nil
 	}
 	i.undo(s)
-	unlock()
-	i.removeEmpty()
+	_ = i.vacate(unlock)
 	return result, err
+}
+
+// enter makes our folders and takes the lock in them. An uninstaller may remove all that again in between.
+func (i Installer) enter() (unlock func(), err error) {
+	for range 10 {
+		for _, dir := range []string{i.Target.sub(), i.Target.work()} {
+			if err = i.Disk.Do(Step{Op: Mkdir, To: dir}); err != nil {
+				break
+			}
+		}
+		if err == nil {
+			unlock, err = lock(i.Target.lockPath())
+		}
+		if !errors.Is(err, os.ErrNotExist) {
+			break
+		}
+	}
+	return unlock, err
 }
 
 func (i Installer) install(judged *State) (Result, error) {
@@ -139,11 +150,8 @@ func (i Installer) undo(before State) {
 	}
 }
 
-// removeEmpty removes our folders if nothing but the lock file is in them.
+// removeEmpty removes our folders if nothing is in them.
 func (i Installer) removeEmpty() {
-	if entries, err := os.ReadDir(i.Target.work()); err == nil && len(entries) == 1 && entries[0].Name() == filepath.Base(i.Target.lockPath()) {
-		_ = os.Remove(i.Target.lockPath())
-	}
 	_ = os.Remove(i.Target.work())
 	_ = os.Remove(i.Target.sub())
 }
@@ -211,20 +219,66 @@ func (i Installer) uninstall(unlock func()) (Result, error) {
 	}
 	steps, last := splitClear(plan.Steps)
 	done, err := i.apply(steps)
-	unlock() // the lock file is among what goes now
-	if err != nil {
-		return Result{}, err
+	if err != nil || len(last) == 0 {
+		unlock()
+		return Result{Action: plan.Action, Gap: done.gap, Leftovers: done.leftovers}, err
 	}
-	result := Result{Action: plan.Action, Gap: done.gap, Leftovers: done.leftovers}
-	if len(last) == 0 {
-		return result, nil
-	}
-	for deadline := time.Now().Add(i.Patience); ; time.Sleep(lockPause) {
-		done, _ = i.apply(last)
-		if result.Leftovers = done.leftovers; len(result.Leftovers) == 0 || time.Now().After(deadline) {
-			return result, nil
+	result := Result{Action: plan.Action, Gap: done.gap}
+	result.Leftovers = i.clear(last, unlock)
+	return result, nil
+}
+
+// clear removes our folder, trying for so long as something in it is in use, and returns what is left of it. It does so under the lock, each
+// time looks first whether somebody has installed meanwhile, and never removes a folder with something in it: that may be the only copy of a plugin.
+func (i Installer) clear(steps []Step, unlock func()) (leftovers []string) {
+	for deadline := time.Now().Add(i.Patience); ; {
+		done, _ := i.apply(steps)
+		if len(done.leftovers) == 0 {
+			return i.vacate(unlock)
+		}
+		unlock()
+		if time.Now().After(deadline) {
+			return done.leftovers
+		}
+		time.Sleep(lockPause)
+		var err error
+		if unlock, err = lock(i.Target.lockPath()); errors.Is(err, os.ErrNotExist) {
+			return nil // somebody else has cleared up
+		} else if err != nil {
+			return append(done.leftovers, err.Error())
+		}
+		s, err := i.observe()
+		if err != nil || !s.left() {
+			unlock()
+			if err != nil {
+				return append(done.leftovers, err.Error())
+			}
+			return nil
 		}
 	}
+}
+
+// left reports whether nothing is installed, nor being installed or uninstalled.
+func (s State) left() bool {
+	return !s.Plugin.Ours && !s.Original.Present() && s.Journal == nil && !s.Others
+}
+
+// vacate removes the lock file and the empty folders, and ends the lock. What somebody else has put there meanwhile stays.
+func (i Installer) vacate(unlock func()) (leftovers []string) {
+	path := i.Target.lockPath()
+	if err := os.Remove(path); err == nil || errors.Is(err, os.ErrNotExist) {
+		unlock()
+	} else { // Windows removes no file that is open: not ours now, nor that of the next one then
+		unlock()
+		_ = os.Remove(path)
+	}
+	for _, dir := range []string{i.Target.work(), i.Target.sub()} {
+		err := os.Remove(dir)
+		if entries, readErr := os.ReadDir(dir); err != nil && readErr == nil && len(entries) == 0 {
+			leftovers = append(leftovers, err.Error())
+		}
+	}
+	return leftovers
 }
 
 func (i Installer) apply(steps []Step) (applied, error) { return apply(i.Disk, i.Idle, steps) }

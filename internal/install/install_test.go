@@ -1,11 +1,13 @@
 package install
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -37,7 +39,9 @@ func TestInstallTwiceChangesNothing(t *testing.T) {
 func TestUninstallRestoresThePluginAndLeavesNothing(t *testing.T) {
 	n := newNode(t)
 	n.install(Installed)
-	n.write(filepath.Join(n.Target.BinDir, n.Target.SubDir, "lock-1"), []byte("state of the stand-in"))
+	gate := filepath.Join(n.Target.OriginalDir(), "gate")
+	n.must(os.Mkdir(gate, 0o755))
+	n.write(filepath.Join(gate, "lock-1"), []byte("state of the stand-in"))
 	n.uninstall(Restored)
 	n.wantBare(program("v1"))
 	n.uninstall(Nothing)
@@ -53,6 +57,75 @@ func TestUninstallOfOnePluginLeavesTheOtherInstalled(t *testing.T) {
 	other.install(Installed)
 	n.uninstall(Restored)
 	other.wantInstalled(program("other"))
+	other.uninstall(Restored)
+	if diff := cmp.Diff([]string{pluginName(), other.Target.Plugin}, n.listing()); diff != "" {
+		t.Fatalf("folder (-want +got):\n%s", diff)
+	}
+}
+
+// clearing is a disk on which something in the folder is in use for a while, as Windows says of a stand-in that runs.
+type clearing struct {
+	tries int    // that fail
+	then  func() // before the first that does not
+}
+
+func (c *clearing) Do(s Step) error {
+	if s.Op == Clear {
+		if c.tries--; c.tries >= 0 {
+			if c.tries == 0 {
+				defer c.then()
+			}
+			return errors.New("in use")
+		}
+	}
+	return Disk{}.Do(s)
+}
+
+func TestUninstallThatHasToWaitLeavesANewerInstallationAlone(t *testing.T) {
+	n := newNode(t)
+	n.install(Installed)
+	installed := make(chan error, 1)
+	u := n.Installer
+	u.Patience = time.Minute
+	u.Disk = &clearing{tries: 3, then: func() {
+		go func() { // waits for the lock
+			_, err := n.Install()
+			installed <- err
+		}()
+	}}
+	// The lock is free between two tries only, and either may have it first.
+	_, err := u.Uninstall()
+	n.must(err)
+	n.must(<-installed)
+	n.wantInstalled(program("v1"))
+}
+
+func TestUninstallWaitsUntilAllOfItCanGo(t *testing.T) {
+	n := newNode(t)
+	n.install(Installed)
+	u := n.Installer
+	u.Patience, u.Disk = time.Minute, &clearing{tries: 3, then: func() {}}
+	r, err := u.Uninstall()
+	n.must(err)
+	if r.Action != Restored || len(r.Leftovers) > 0 {
+		t.Errorf("%+v", r)
+	}
+	n.wantBare(program("v1"))
+}
+
+func TestUninstallOfOnePluginKeepsTheOtherOriginalThatCannotRunNow(t *testing.T) {
+	n := newNode(t)
+	n.install(Installed)
+	other := n
+	other.Target.Plugin = "other-" + pluginName()
+	n.write(other.Target.PluginPath(), program("other"))
+	other.install(Installed)
+	n.write(other.Target.OriginalPath(), program("other")[:20]) // cut short
+	n.uninstall(Restored)
+	if got := n.content(other.Target.OriginalPath()); got != string(program("other")[:20]) {
+		t.Errorf("got %q", got)
+	}
+	n.write(other.Target.OriginalPath(), program("other")) // mended
 	other.uninstall(Restored)
 	if diff := cmp.Diff([]string{pluginName(), other.Target.Plugin}, n.listing()); diff != "" {
 		t.Fatalf("folder (-want +got):\n%s", diff)

@@ -103,7 +103,8 @@ func (j Journal) encode() []byte {
 	return append(data, '\n')
 }
 
-// others looks for originals of other plugins in our sub-folder that are still needed.
+// others looks for originals of other plugins in our sub-folder that are still needed: by a stand-in, or since nothing else is known to do in their place. An
+// original that can't be run at the moment, or read, may be mended, if it is kept.
 func others(t Target, on platform) (bool, error) {
 	entries, err := os.ReadDir(t.sub())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -117,11 +118,11 @@ func others(t Target, on platform) (bool, error) {
 			continue
 		}
 		first, err := inspect(filepath.Join(t.BinDir, e.Name()), on)
-		if err != nil || first.Plugin() {
+		if err == nil && first.Plugin() {
 			continue
 		}
 		saved, err := inspect(filepath.Join(t.sub(), e.Name()), on)
-		if err == nil && saved.Plugin() {
+		if err != nil || saved.Present() && !saved.Ours {
 			return true, nil
 		}
 	}

@@ -20,7 +20,7 @@ const (
 	Replace Op = "replace" // rename From to To over what is there; ErrInUse when that is running
 	Move    Op = "move"    // rename From to To, which does not exist or is From
 	Remove  Op = "remove"  // remove the file or empty folder To unless it is gone
-	Clear   Op = "clear"   // remove the folder To and what is in it
+	Clear   Op = "clear"   // remove what is in the folder To, but for the file From in one of its folders
 
 	// Put is not primitive: Replace, or where To is running for longer than we
 	// wait two Moves, the first one to Aside.
