@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -84,15 +85,24 @@ func (r *dirReader) readFolder() {
 }
 
 func (r *dirReader) readFile(e fs.DirEntry) {
-	info, err := e.Info()
-	if err != nil {
+	path := filepath.Join(r.folder, e.Name())
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
 		return // gone again
 	}
 	old, known := r.files[e.Name()]
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("read pod %s: it is not a regular file but %s", path, info.Mode().Type()) // reading a pipe would never end
+	}
+	if err != nil {
+		r.complain(err)
+		r.files[e.Name()] = podFile{info: info, pod: old.pod, err: err}
+		return
+	}
 	if known && old.err == nil && info.ModTime().Equal(old.info.ModTime()) && info.Size() == old.info.Size() && os.SameFile(info, old.info) {
 		return
 	}
-	pod, err := readPod(filepath.Join(r.folder, e.Name()))
+	pod, err := readPod(path)
 	if err != nil {
 		r.complain(err)
 		r.files[e.Name()] = podFile{info: info, pod: old.pod, err: err}
