@@ -40,16 +40,23 @@ func cmdStatus(ctx context.Context, s Streams, args []string) error {
 	if err := f.checkOutput(); err != nil {
 		return err
 	}
-	conf, err := agentconfig.Load(f.config, runtime.GOOS)
-	if err != nil {
-		return err
+	conf, wrong := agentconfig.Load(f.config, runtime.GOOS)
+	if wrong != nil { // a running agent has another one, and may be where it is by default
+		f.config = ""
+		var err error
+		if conf, err = agentconfig.Load("", runtime.GOOS); err != nil {
+			return err
+		}
 	}
 	if socket == "" {
 		socket = conf.Socket
 	}
 	r, err := collect(ctx, f, conf, socket)
 	if err != nil {
-		return err
+		return errors.Join(wrong, err)
+	}
+	if wrong != nil {
+		r.Problems = append([]string{wrong.Error()}, r.Problems...)
 	}
 	if f.output == "json" {
 		return printJSON(s.Out, r)
