@@ -61,7 +61,7 @@ func (q *lockQueue) try(ahead int, overdue bool) (io.Closer, bool) {
 func (q *lockQueue) tryFile(name string) (*os.File, error) {
 	path := filepath.Join(q.dir, name)
 	f, err := openToLock(path)
-	if errors.Is(err, os.ErrNotExist) && os.MkdirAll(q.dir, 0o755) == nil {
+	if errors.Is(err, os.ErrNotExist) && makeFolder(q.dir) == nil {
 		f, err = openToLock(path)
 	}
 	if err != nil {

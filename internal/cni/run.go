@@ -151,4 +151,6 @@ func beingReplaced(err error) bool { return errors.Is(err, fs.ErrNotExist) || wr
 func RemoveState(originalDir string) error { return os.RemoveAll(stateDir(originalDir)) }
 
 // stateDir is where everything of ours but the original lies.
-func stateDir(originalDir string) string { return filepath.Join(originalDir, "gate") }
+func stateDir(originalDir string) string { return filepath.Join(originalDir, gateFolder) }
+
+const gateFolder = "gate"

@@ -2,6 +2,7 @@ package cni
 
 import (
 	"encoding/hex"
+	"errors"
 	"hash/fnv"
 	"os"
 	"path/filepath"
@@ -145,13 +146,28 @@ func (s *stamp) forget() {
 
 func (s *stamp) path() string { return filepath.Join(s.dir, s.name) }
 
+// makeFolder makes a folder of the gate's, and the gate's own where that is missing, but not the folder that this is in: an uninstalled stand-in that
+// still runs must leave nothing behind.
+func makeFolder(dir string) error {
+	err := os.Mkdir(dir, 0o755)
+	if errors.Is(err, os.ErrNotExist) && filepath.Base(filepath.Dir(dir)) == gateFolder {
+		if err = os.Mkdir(filepath.Dir(dir), 0o755); err == nil || errors.Is(err, os.ErrExist) {
+			err = os.Mkdir(dir, 0o755)
+		}
+	}
+	if errors.Is(err, os.ErrExist) {
+		return nil
+	}
+	return err
+}
+
 // touch says that the pod is here now and reports whether the file exists.
 func (s *stamp) touch(now time.Time) bool {
 	if s.name != "" && os.Chtimes(s.path(), now, now) == nil {
 		return true
 	}
 	s.name = stampName(s.first, s.key)
-	err := os.MkdirAll(s.dir, 0o755)
+	err := makeFolder(s.dir)
 	if err == nil {
 		var f *os.File
 		if f, err = os.OpenFile(s.path(), os.O_WRONLY|os.O_CREATE, 0o644); err == nil {

@@ -155,3 +155,26 @@ func TestForeignFilesAreNotStamps(t *testing.T) {
 		t.Errorf("got %v %q %v", first, key, ok)
 	}
 }
+
+func TestNothingIsLeftBehindByAStandInThatWasUninstalledWhileItWaited(t *testing.T) {
+	now := time.Now()
+	sub := filepath.Join(t.TempDir(), OriginalDir)
+	s := findStamp(filepath.Join(stateDir(sub), "first"), "uid", now, now.Add(-time.Hour))
+	q := &lockQueue{dir: stateDir(sub), limit: 1, last: filepath.Join(sub, "bridge")}
+	if s.touch(now) {
+		t.Error("a stamp was made")
+	}
+	if f, err := q.tryFile("lock-0"); err == nil {
+		f.Close()
+		t.Error("a lock file was made")
+	}
+	if _, err := os.Stat(sub); !os.IsNotExist(err) {
+		t.Errorf("the folder is there again: %v", err)
+	}
+	if err := os.Mkdir(sub, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if !s.touch(now) {
+		t.Error("installed again, there is no stamp")
+	}
+}
