@@ -82,14 +82,8 @@ func exitCodes(p *cluster.Pod, kinds ...cluster.ContainerKind) []int32 {
 }
 
 func anyOf[T comparable](have, wanted []T) bool {
-	for _, h := range have {
-		for _, w := range wanted {
-			if h == w {
-				return true
-			}
-		}
-	}
-	return false
+	_, found := firstOf(have, wanted)
+	return found
 }
 
 func regularAnd(kind cluster.ContainerKind, also bool) []cluster.ContainerKind {
