@@ -54,7 +54,8 @@ the ageing period for each step of priority between them goes first all the same
 to the head (event HeldLong). Arrival is the pod's first attempt: coming back after a refusal changes nothing.
 
 A free slot goes to the first pod that is present, because a refused pod is away for 10 to 18 seconds. A pod that was
-passed over three times that way, and is due back, has the next free slot kept for it for up to 20 seconds.
+passed over three times that way, and is due back, has the next free slot kept for it for up to 20 seconds. One whose
+peer hung up without an answer is not due back: it was killed, or went on by a lock file while nobody answered.
 
 Every limit must agree: the concurrency limit (fixed or adaptive), the rate and the pressure. Together they are never
 below one pod at a time. A slot counts, whoever holds it, and so does a lock holder.

@@ -24,13 +24,17 @@ func (q *Queue) giveTurns(t instant) {
 				continue
 			}
 		}
-		if free <= 0 || !q.limiter.take(t) {
+		if free <= 0 {
+			return
+		}
+		taken, ok := q.limiter.take(t)
+		if !ok {
 			return
 		}
 		for _, passed := range away {
 			passed.passed++
 		}
-		q.admit(t, p, why)
+		q.admit(t, p, why, taken)
 	}
 }
 
@@ -82,13 +86,13 @@ func (q *Queue) grantable(t instant, p *pod) bool {
 }
 
 // keepFor keeps the free slot for the first pod that was passed over too often and is due back, unless one is kept
-// already.
+// already. Whoever hung up unanswered is not: its executable was killed, or runs the original by a lock file.
 func (q *Queue) keepFor(t instant, away []*pod) bool {
 	if q.kept != nil {
 		return false
 	}
 	for _, p := range away {
-		if p.passed >= passedLimit && t-p.absentSince >= backAfter {
+		if p.passed >= passedLimit && p.dueBack <= t {
 			q.kept, q.keptEnd = p, t+keepFor
 			q.tell(SlotKept, p, t-p.absentSince)
 			return true
@@ -97,10 +101,10 @@ func (q *Queue) keepFor(t instant, away []*pod) bool {
 	return false
 }
 
-// admit gives the pod a slot and all its attempts a grant.
-func (q *Queue) admit(t instant, p *pod, why GrantReason) {
+// admit gives the pod a slot, for which a token was taken or not, and all its attempts a grant.
+func (q *Queue) admit(t instant, p *pod, why GrantReason, taken token) {
 	q.leaveLine(p)
-	p.slot = &slot{since: t, lapses: never}
+	p.slot = &slot{since: t, token: taken, lapses: never}
 	q.holding++
 	for _, a := range p.asking {
 		q.dequeue(a)

@@ -15,6 +15,10 @@ func (q *Queue) limit(t instant) int {
 	return max(1, n)
 }
 
+// token is whether a slot took one from the limiter: without a rate limit none does, nor does an urgent pod when there is
+// none left, or what ran before a restart.
+type token bool
+
 // limiter is the rate limit; without one it never holds anything up.
 type limiter struct {
 	bucket *rate.Limiter
@@ -37,19 +41,22 @@ func (l *limiter) configure(t instant, r *Rate) {
 	l.bucket.SetBurstAt(wall(t), r.Burst)
 }
 
-func (l *limiter) take(t instant) bool {
+// take reports whether the rate allows a start, and takes the token for it if it needs one.
+func (l *limiter) take(t instant) (taken token, ok bool) {
 	switch {
 	case l.bucket == nil:
-		return true
+		return false, true
 	case l.unused > 0:
 		l.unused--
-		return true
+		return true, true
 	}
-	return l.bucket.AllowN(wall(t), 1)
+	ok = l.bucket.AllowN(wall(t), 1)
+	return token(ok), ok
 }
 
-func (l *limiter) giveBack() {
-	if l.bucket != nil && l.unused < l.bucket.Burst() {
+// giveBack takes back what a grant had taken that never took effect.
+func (l *limiter) giveBack(taken token) {
+	if taken && l.bucket != nil && l.unused < l.bucket.Burst() {
 		l.unused++
 	}
 }

@@ -17,6 +17,7 @@ type pod struct {
 
 	asking      []*attempt // may be granted
 	absentSince instant    // while asking is empty
+	dueBack     instant    // while asking is empty; never of one whose caller was not told to try again
 	classifyBy  instant    // while its class is unknown
 
 	wake  instant // kept by alarms
@@ -30,6 +31,7 @@ type slot struct {
 	peers   []*attempt // granted or running
 	acked   bool       // at least one original was run
 	failed  bool       // at least one original failed
+	token   token      // taken for it
 	fromAPI bool       // seeded, and not confirmed by any attempt
 	lapses  instant    // the peer vanished; the slot ends then unless the pod comes back
 }
@@ -39,7 +41,7 @@ func (q *Queue) known(t instant, uid, namespace, name string) *pod {
 	q.seq++
 	p := &pod{
 		uid: uid, namespace: namespace, name: name, arrival: t, seq: q.seq,
-		absentSince: t, classifyBy: never, wake: never, alarm: -1,
+		absentSince: t, dueBack: never, classifyBy: never, wake: never, alarm: -1,
 	}
 	q.pods[uid] = p
 	return p
@@ -77,6 +79,7 @@ func (q *Queue) ask(p *pod, a *attempt) {
 		q.present++
 	}
 	p.asking = append(p.asking, a)
+	p.dueBack = never
 	q.enqueue(a)
 	q.arm(p)
 }

@@ -19,7 +19,8 @@ const (
 	// passedLimit is how often a pod that is away may be passed over, and keepFor how long a slot is then kept for it.
 	passedLimit = 3
 	keepFor     = 20 * time.Second
-	// backAfter is when a refused pod is due back: the kubelet waits at least 10 s. A slot kept earlier would only idle.
+	// backAfter is when a pod whose ADD failed, by us or by the plugin, is due back: the kubelet waits at least 10 s. A
+	// slot kept earlier would only idle.
 	backAfter = 10 * time.Second
 	// maintenanceLimit ends a maintenance that nobody ended.
 	maintenanceLimit = 5 * time.Minute

@@ -66,6 +66,7 @@ func (q *Queue) refuseDue(t instant) {
 		q.dequeue(a)
 		q.unask(t, a)
 		q.answerNo(t, a, cmp.Or(a.doom, a.expiry))
+		a.pod.dueBack = t + backAfter
 		delete(q.attempts, a.id)
 		q.lastRefusal = t
 	}

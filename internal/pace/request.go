@@ -83,8 +83,8 @@ func (q *Queue) letThrough(t instant, p *pod) {
 	}
 	switch p.info.Class {
 	case ClassUrgent:
-		q.limiter.take(t) // counted, if there is a token, but not waited for
-		q.admit(t, p, Urgent)
+		taken, _ := q.limiter.take(t) // counted, if there is a token, but not waited for
+		q.admit(t, p, Urgent, taken)
 	case ClassUngated:
 		q.leaveLine(p)
 		q.forget(p)

@@ -74,12 +74,13 @@ func (q *Queue) part(t instant, a *attempt, note func(*slot)) {
 	case !s.acked:
 		q.release(t, p, NotAcknowledged)
 		q.comeBack(t, p)
-		q.limiter.giveBack()
+		q.limiter.giveBack(s.token)
 		return
 	case s.failed:
 		q.release(t, p, PluginFailed)
 		if p.info.Class != ClassUrgent {
 			q.goToBack(t, p)
+			p.dueBack = t + backAfter
 		}
 		return
 	}
@@ -88,7 +89,7 @@ func (q *Queue) part(t instant, a *attempt, note func(*slot)) {
 
 // comeBack puts a pod back at its old place, away.
 func (q *Queue) comeBack(t instant, p *pod) {
-	p.absentSince = t
+	p.absentSince, p.dueBack = t, never
 	q.pods[p.uid] = p
 	q.enterLine(p)
 }
@@ -112,8 +113,8 @@ func (q *Queue) Release(now time.Time, uid string, why ReleaseReason) (Output, b
 	return q.settle(t), held
 }
 
-// Gone says that a pod was deleted or has ended for good: its slot ends, its place in the line is dropped and whoever
-// still asks for it is refused.
+// Gone says that a pod was deleted, has ended for good, or has started without leave: its slot ends, its place in the
+// line is dropped and whoever still asks for it is refused.
 func (q *Queue) Gone(now time.Time, uid string) Output {
 	t := q.begin(now)
 	if p := q.pods[uid]; p != nil {

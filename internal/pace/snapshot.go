@@ -139,6 +139,21 @@ func (q *Queue) Counts() Counts {
 	}
 }
 
+// Waits reports whether a pod is in the line, and whether an attempt of it is connected, answered or not.
+func (q *Queue) Waits(uid string) (waits, present bool) {
+	p := q.pods[uid]
+	if p == nil || !p.waiting {
+		return false, false
+	}
+	return true, len(p.asking) > 0
+}
+
+// Holds reports whether a pod holds a slot.
+func (q *Queue) Holds(uid string) bool {
+	p := q.pods[uid]
+	return p != nil && p.slot != nil
+}
+
 // Position is the rank, from 1, of an attempt's pod among the waiting pods, and its wait so far. ok is false once the
 // attempt is answered.
 func (q *Queue) Position(now time.Time, id AttemptID) (rank, waiting int, waited time.Duration, ok bool) {
