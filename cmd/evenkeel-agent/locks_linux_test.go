@@ -70,3 +70,33 @@ func (n *node) signal(processes []int, s syscall.Signal) {
 		_ = syscall.Kill(p, s)
 	}
 }
+
+// Pods that get along by lock files while the agent hangs are no longer waiting
+// when it goes on, and no slot is kept for any of them.
+func TestAHungAgentThatGoesOnDoesNotWaitForWhoHasStarted(t *testing.T) {
+	t.Parallel()
+	n := newNode(t, strings.Replace(herdConfig, "attempt: 6s", "attempt: 20s", 1))
+	n.pluginTime = time.Second
+	n.start()
+	n.ready()
+	agent := []int{n.process.Process.Pid}
+	time.AfterFunc(2*time.Second, func() { n.signal(agent, syscall.SIGSTOP) })
+	t.Cleanup(func() { n.signal(agent, syscall.SIGCONT) })
+	n.herd(8)
+	n.signal(agent, syscall.SIGCONT)
+	n.eventually("the agent answers", func() bool { return strings.Contains(n.status(), `"agent": {`) })
+	if !strings.Contains(n.log.String(), "this agent did nothing for a while") {
+		t.Errorf("it does not say that it hung:\n%s", n.log)
+	}
+	began := time.Now()
+	n.eventually("nobody waits", func() bool { return strings.Contains(n.status(), `"waiting": []`) })
+	if took := time.Since(began); took > 15*time.Second {
+		t.Errorf("pods that had started were waited for for %s:\n%s", took, n.log)
+	}
+	n.eventually("no slot is held", func() bool { return strings.Contains(n.status(), `"holding": []`) })
+	for _, wrong := range []string{"SlotKept", "Expired"} {
+		if strings.Contains(n.log.String(), wrong) {
+			t.Errorf("a slot was kept for, or held by, a pod that had started (%s):\n%s", wrong, n.log)
+		}
+	}
+}

@@ -156,6 +156,7 @@ func (a *Agent) newKeeper() (*keeper, error) {
 			a.loop.do(func(now time.Time) { a.loop.maintain(now, func(w *maintenance) { w.foreign = is }) })
 		},
 	}
+	k.late = func(by time.Duration) { a.loop.do(func(now time.Time) { a.loop.late(now, by) }) }
 	a.loop.lookAgain = func() { k.lookAgain.Store(true) }
 	if *conf.Install.DefenderExclusions && runtime.GOOS == "windows" {
 		k.exclude = func(ctx context.Context) error {

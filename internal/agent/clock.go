@@ -42,4 +42,7 @@ func (b *podBook) clockSetBack(by time.Duration) {
 	for _, w := range b.slots {
 		w.memory.ClockSetBack(by)
 	}
+	for _, a := range b.asked {
+		a.at = a.at.Add(-by)
+	}
 }

@@ -36,6 +36,7 @@ type keeper struct {
 	settings  func() cni.Settings         // what stand-ins should know
 	exclude   func(context.Context) error // from being scanned; nil where there is no scanner
 	foreign   func(bool)                  // told when the file in place is someone else's, and when it is ours again
+	late      func(by time.Duration)      // told how late a look is
 	lookAgain atomic.Bool                 // to be told at the next look in any case
 	problems  problems
 
@@ -66,10 +67,14 @@ func (k *keeper) Run(ctx context.Context) {
 			tested = time.Now()
 			k.selfTest(ctx)
 		}
+		due := time.Now().Add(lookEvery)
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(lookEvery):
+		}
+		if by := time.Since(due); by >= hungAfter {
+			k.late(by)
 		}
 	}
 }

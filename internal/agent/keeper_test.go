@@ -37,6 +37,7 @@ func newTestKeeper(t *testing.T, plugin []byte) *keeper {
 		log: slog.New(slog.NewTextHandler(io.Discard, nil)), metrics: m,
 		settings: func() cni.Settings { return cni.Settings{} },
 		foreign:  func(bool) {},
+		late:     func(time.Duration) {},
 	}
 	if err := os.WriteFile(k.installer.Target.PluginPath(), plugin, 0o755); err != nil {
 		t.Fatal(err)

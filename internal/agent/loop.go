@@ -17,8 +17,10 @@ const (
 	// speakEvery is how often a waiting executable hears of us, with room for a
 	// slow moment before paceapi.KeepAlive.
 	speakEvery = paceapi.KeepAlive * 4 / 5
-	// locksEvery is how often lock holders are counted while there are any.
-	locksEvery = 2 * time.Second
+	// locksEvery is how often lock holders are counted while there are any, and
+	// recoverTime how long after a start, or a hang, they are looked for at least.
+	locksEvery  = 2 * time.Second
+	recoverTime = 30 * time.Second
 )
 
 // loop owns the queue. Everything but do, lastID and done is touched by Run's
@@ -48,6 +50,7 @@ type loop struct {
 
 	began time.Time
 	clock wallClock
+	hang  hang
 
 	limits     pace.Limits // in force
 	sampleAt   time.Time
@@ -61,7 +64,7 @@ func newLoop(now time.Time, q *pace.Queue, pods *podBook) *loop {
 		queue: q, pods: pods, sessions: map[pace.AttemptID]*session{},
 		maintenance: maintenance{watched: len(pods.maintenance.Labels) > 0},
 		began:       now, clock: newWallClock(now),
-		locksAt: now, recoverEnd: now.Add(30 * time.Second),
+		locksAt: now, recoverEnd: now.Add(recoverTime),
 		events: noEvents{}, trouble: func(string, error) {},
 	}
 }
@@ -92,18 +95,27 @@ func (l *loop) Run(ctx context.Context) {
 	defer close(l.ended)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	var next time.Time // zero: the timer is not set
 	for {
+		var f func(time.Time)
 		select {
 		case <-ctx.Done():
 			return
-		case f := <-l.inbox:
-			now := time.Now()
-			l.watchClock(now)
-			f(now)
+		case f = <-l.inbox:
 		case <-timer.C:
 		}
+		woke := time.Now()
+		if !next.IsZero() {
+			l.late(woke, woke.Sub(next))
+		}
+		if f != nil {
+			l.watchClock(woke)
+			f(woke)
+		}
 		timer.Stop()
-		if next := l.turn(time.Now()); !next.IsZero() {
+		now := time.Now()
+		l.late(now, now.Sub(woke))
+		if next = l.turn(now); !next.IsZero() {
 			timer.Reset(max(0, time.Until(next)))
 		}
 	}
@@ -135,7 +147,7 @@ func earlier(a, b time.Time) time.Time {
 // may do both.
 func (l *loop) apply(now time.Time, out pace.Output) {
 	for _, e := range out.Events {
-		l.happened(e)
+		l.happened(now, e)
 	}
 	for _, g := range out.Grants {
 		if s := l.sessions[g.ID]; s != nil {
@@ -152,16 +164,22 @@ func (l *loop) apply(now time.Time, out pace.Output) {
 			s.peer.Refuse(paceapi.Place{Reason: strings.TrimPrefix(r.Message(), "paced: ")})
 		}
 		l.metrics.refused(r)
+		l.pods.refused(r.UID)
 		l.log.Info("told to try again", "pod", r.Namespace+"/"+r.Name, "why", string(r.Reason), "rank", r.Rank, "waiting", r.Waiting)
 	}
 }
 
-func (l *loop) happened(e pace.Event) {
+func (l *loop) happened(now time.Time, e pace.Event) {
 	l.metrics.happened(e)
 	l.log.Info(string(e.Kind), "pod", e.Namespace+"/"+e.Name, "why", string(e.Why), "for", e.For)
 	switch e.Kind {
+	case pace.Dropped:
+		delete(l.pods.asked, e.UID)
 	case pace.Released:
-		l.pods.released(e.UID)
+		l.pods.released(e)
+		if waits, _ := l.queue.Waits(e.UID); waits && e.Why == pace.PluginFailed {
+			l.pods.asked[e.UID] = &asked{at: now, refused: true}
+		}
 		if e.Why == pace.Expired {
 			l.events.warn(e.UID, e.Namespace, e.Name, "StartSlotExpired",
 				fmt.Sprintf("Did not start within %s; the next pod may start now.", e.For.Round(time.Second)))

@@ -14,7 +14,7 @@ type metrics struct {
 	ready, installed, trouble                               prometheus.Gauge
 	grants, refusals, releases, events, adoptions           *prometheus.CounterVec
 	wait, plugin, held                                      prometheus.Histogram
-	pluginFailures, turns                                   prometheus.Counter
+	pluginFailures, turns, hangs                            prometheus.Counter
 }
 
 // longBuckets reach to 300 s, beyond the 240 s after which a runtime gives up.
@@ -53,6 +53,9 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 		pluginFailures: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "evenkeel_pace_plugin_failures_total", Help: "ADDs in which the original plugin failed.",
 		}),
+		hangs: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "evenkeel_pace_hangs_total", Help: "How often the agent did nothing for 3 s or more when it should have: it was stopped, or the node was very busy.",
+		}),
 		turns: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "evenkeel_pace_turns_total",
 			Help: "How often the queue's owner woke up: for every input and timer. It stands still while nothing happens, but for one with each scrape.",
@@ -62,7 +65,7 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 		m.events.WithLabelValues(string(kind)) // at 0 from the start, so that the first one is an increase
 	}
 	for _, c := range []prometheus.Collector{
-		m.waiting, m.present, m.overdue, m.events, m.turns, m.starting, m.lockHolders, m.limit, m.ready, m.installed,
+		m.waiting, m.present, m.overdue, m.events, m.turns, m.hangs, m.starting, m.lockHolders, m.limit, m.ready, m.installed,
 		m.trouble, m.grants, m.refusals, m.releases, m.adoptions, m.wait, m.plugin, m.held, m.pluginFailures,
 	} {
 		if err := reg.Register(c); err != nil {

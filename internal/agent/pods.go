@@ -24,6 +24,7 @@ type podBook struct {
 	pods   map[string]*corev1.Pod // by namespace/name
 	slots  map[string]*watched    // by key
 	hosts  map[string]bool        // keys of pods on the host's network that were counted
+	asked  map[string]*asked      // by key: the pods in the line, and those just granted
 }
 
 // watched is a slot whose pod is watched until it has started.
@@ -31,12 +32,16 @@ type watched struct {
 	pod     string // namespace/name
 	memory  podstate.Memory
 	recheck time.Time // zero: only when the pod changes
+
+	// Of a pod whose executable said that its plugin runs: when the plugin began,
+	// and when that was read; zero for others.
+	began, heard time.Time
 }
 
 func newPodBook(c agentconfig.Config, boot time.Time) *podBook {
 	return &podBook{
 		rules: c.Pods, maintenance: c.Maintenance, boot: boot,
-		pods: map[string]*corev1.Pod{}, slots: map[string]*watched{}, hosts: map[string]bool{},
+		pods: map[string]*corev1.Pod{}, slots: map[string]*watched{}, hosts: map[string]bool{}, asked: map[string]*asked{},
 	}
 }
 
@@ -65,7 +70,11 @@ func (b *podBook) info(req paceapi.Request) pace.Info {
 
 // granted begins to watch a pod that was given a slot.
 func (b *podBook) granted(now time.Time, g pace.Grant) {
-	if g.Why == pace.SamePod || g.Why == pace.Ungated {
+	switch g.Why {
+	case pace.SamePod:
+		return
+	case pace.Ungated:
+		delete(b.asked, g.UID)
 		return
 	}
 	name := g.Namespace + "/" + g.Name
@@ -73,18 +82,26 @@ func (b *podBook) granted(now time.Time, g pace.Grant) {
 }
 
 // resumed begins to watch a pod whose plugin has been running for a while, let
-// through by whoever was the agent then.
-func (b *podBook) resumed(now time.Time, req paceapi.Request) {
-	if b.slots[req.Key()] == nil {
-		began := now.Add(-time.Duration(req.RunningFor))
-		b.slots[req.Key()] = &watched{
-			pod:    req.Namespace + "/" + req.Name,
-			memory: podstate.Remember(nil, req.UID, began, b.boot),
-		}
+// through by whoever was the agent then. What it says may be this old.
+func (b *podBook) resumed(now time.Time, req paceapi.Request, old time.Duration) {
+	if b.slots[req.Key()] != nil {
+		return
 	}
+	w := &watched{pod: req.Namespace + "/" + req.Name, began: now.Add(-time.Duration(req.RunningFor) - old)}
+	if old == 0 {
+		w.heard = now
+	}
+	w.memory = podstate.Remember(nil, req.UID, w.began, b.boot)
+	b.slots[req.Key()] = w
 }
 
-func (b *podBook) released(key string) { delete(b.slots, key) }
+// released ends the watch over a slot. A pod that did not take it goes on waiting.
+func (b *podBook) released(e pace.Event) {
+	delete(b.slots, e.UID)
+	if e.Why != pace.NotAcknowledged {
+		delete(b.asked, e.UID)
+	}
+}
 
 // podChange takes in what the source tells.
 func (l *loop) podChange(now time.Time, c source.Change) {
@@ -92,8 +109,9 @@ func (l *loop) podChange(now time.Time, c source.Change) {
 	switch c.Kind {
 	case source.Synced:
 		b.synced = true
-		l.apply(now, l.queue.Seed(now, b.starting(now)))
+		l.seed(now, b.starting(now), b.boot)
 		l.judgeAll(now)
+		l.strays(now)
 	case source.Gone:
 		if p := b.pods[nameOf(c.Pod)]; p != nil && p.UID == c.Pod.UID {
 			delete(b.pods, nameOf(c.Pod))
@@ -116,6 +134,7 @@ func (l *loop) podSeen(now time.Time, p *corev1.Pod) {
 	l.judge(now, key)
 	l.apply(now, l.queue.Classify(now, key, l.pods.rules.Classify(p.Namespace, key, p)))
 	l.countHost(now, p)
+	l.stray(now, p)
 }
 
 // ended reports whether a pod will not start any more.

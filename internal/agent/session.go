@@ -8,12 +8,19 @@ import (
 	"evenkeel.dev/evenkeel/internal/paceserver"
 )
 
+// peer is how an executable is answered: a paceserver.Peer.
+type peer interface {
+	Waiting(paceapi.Place)
+	Grant()
+	Refuse(paceapi.Place)
+}
+
 // session is one executable that is connected. Its fields after id belong to the
 // loop's goroutine.
 type session struct {
 	loop *loop
 	id   pace.AttemptID
-	peer *paceserver.Peer
+	peer peer
 	req  paceapi.Request
 
 	waiting bool      // asked and not answered
@@ -60,11 +67,16 @@ func (l *loop) arrive(now time.Time, s *session) {
 	info := l.pods.info(s.req)
 	if s.req.Running {
 		l.apply(now, l.queue.Resume(now, s.attempt(info), time.Duration(s.req.RunningFor)))
-		l.pods.resumed(now, s.req)
+		if l.queue.Holds(s.req.Key()) {
+			l.pods.resumed(now, s.req, l.hang.mayBeOld(now))
+		}
 		return
 	}
 	s.waiting = true
 	l.apply(now, l.queue.Request(now, s.attempt(info)))
+	if waits, _ := l.queue.Waits(s.req.Key()); waits {
+		l.pods.asks(now, s.req.Key())
+	}
 	if s.waiting {
 		l.tell(now, s)
 		l.silent = append(l.silent, s)
@@ -88,6 +100,7 @@ func (l *loop) leave(now time.Time, s *session) {
 	s.waiting = false
 	delete(l.sessions, s.id)
 	l.apply(now, l.queue.Cancel(now, s.id))
+	l.stray(now, l.pods.pods[s.req.Namespace+"/"+s.req.Name])
 }
 
 // tell tells a waiting executable its place.

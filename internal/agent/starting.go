@@ -11,8 +11,7 @@ import (
 	"evenkeel.dev/evenkeel/internal/podstate"
 )
 
-// starting is the pods that a restarted agent must count, which from now on are
-// watched.
+// starting is the pods that a restarted agent must count.
 func (b *podBook) starting(now time.Time) []pace.Starting {
 	var list []pace.Starting
 	for _, p := range b.pods {
@@ -26,8 +25,7 @@ func (b *podBook) starting(now time.Time) []pace.Starting {
 	return list
 }
 
-// starts reports whether the API shows a pod starting that must be counted, and
-// begins to watch it.
+// starts reports whether the API shows a pod starting that must be counted.
 func (b *podBook) starts(now time.Time, p *corev1.Pod) (pace.Starting, bool) {
 	since, ok := b.rules.Starting(p, b.boot, now)
 	key := keyOf(p)
@@ -35,13 +33,21 @@ func (b *podBook) starts(now time.Time, p *corev1.Pod) (pace.Starting, bool) {
 	if !ok || info.Class == pace.ClassUngated {
 		return pace.Starting{}, false
 	}
-	if b.slots[key] == nil {
-		b.slots[key] = &watched{pod: nameOf(p), memory: podstate.Recover(key, b.boot)}
-	}
 	if podstate.HostNetwork(p) {
 		b.hosts[key] = true
 	}
 	return pace.Starting{UID: key, Namespace: p.Namespace, Name: p.Name, Info: info, For: now.Sub(since)}, true
+}
+
+// seed has the queue count pods that are starting, with sandboxes from after a
+// time, and watches those that it does count.
+func (l *loop) seed(now time.Time, starting []pace.Starting, since time.Time) {
+	l.apply(now, l.queue.Seed(now, starting))
+	for _, s := range starting {
+		if l.pods.slots[s.UID] == nil && l.queue.Holds(s.UID) {
+			l.pods.slots[s.UID] = &watched{pod: s.Namespace + "/" + s.Name, memory: podstate.Recover(s.UID, since)}
+		}
+	}
 }
 
 // named goes on by UID with a pod that asked, by name, before it was known.
@@ -55,6 +61,10 @@ func (l *loop) named(p *corev1.Pod) {
 		delete(l.pods.slots, name)
 		l.pods.slots[key] = w
 	}
+	if a := l.pods.asked[name]; a != nil {
+		delete(l.pods.asked, name)
+		l.pods.asked[key] = a
+	}
 }
 
 // countHost counts a pod on the host's network, for which no plugin is called,
@@ -67,7 +77,7 @@ func (l *loop) countHost(now time.Time, p *corev1.Pod) {
 	}
 	if s, ok := l.pods.starts(now, p); ok {
 		l.log.Info("counted", "pod", nameOf(p), "why", s.Info.Why)
-		l.apply(now, l.queue.Seed(now, []pace.Starting{s}))
+		l.seed(now, []pace.Starting{s}, l.pods.boot)
 		l.judge(now, key)
 	}
 }

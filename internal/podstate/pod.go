@@ -30,15 +30,22 @@ func (r Rules) Starting(pod *corev1.Pod, boot, now time.Time) (since time.Time, 
 	if r.Judge(m, pod, now).Release {
 		return time.Time{}, false
 	}
-	if since, ok = m.newCondition(pod, corev1.PodReadyToStartContainers); ok {
-		return since, true
+	return Sandboxed(pod, boot)
+}
+
+// Sandboxed reports whether a pod has got a sandbox since a time, not before the node's boot, and when: by its
+// condition, or at the latest when the first of its containers started.
+func Sandboxed(pod *corev1.Pod, since time.Time) (at time.Time, ok bool) {
+	m := Recover(string(pod.UID), since)
+	if at, ok = m.newCondition(pod, corev1.PodReadyToStartContainers); ok {
+		return at, true
 	}
 	for _, status := range allStatuses(pod) {
-		if at := startedAt(status); m.newContainer(status) && (since.IsZero() || at.Before(since)) {
-			since = at
+		if started := startedAt(status); m.newContainer(status) && (at.IsZero() || started.Before(at)) {
+			at = started
 		}
 	}
-	return since, !since.IsZero()
+	return at, !at.IsZero()
 }
 
 // lasting is the containers that must have started: the regular ones and the sidecars.
