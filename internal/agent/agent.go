@@ -43,6 +43,7 @@ type Agent struct {
 	loop     *loop
 	keeper   *keeper // nil for an agent that installs nothing
 	problems problems
+	recent   recent
 
 	started   time.Time
 	listening atomic.Bool
@@ -134,6 +135,7 @@ func (a *Agent) newLoop(events eventSink) (*loop, error) {
 	}
 	l := newLoop(now, q, newPodBook(conf, boot))
 	l.log, l.metrics, l.reader, l.events, l.trouble = a.log, a.metrics, load.New(), events, a.trouble
+	l.note = a.recent.add
 	l.limit(conf.Pace.Limits)
 	target := install.Target{BinDir: conf.Install.BinDir, Plugin: conf.Install.Plugin, SubDir: cni.OriginalDir}
 	l.lockHolders = func() (int, error) { return cni.CountHeldLocks(target.OriginalDir()) }
@@ -151,7 +153,7 @@ func (a *Agent) newKeeper() (*keeper, error) {
 	}
 	k := &keeper{
 		installer: i, log: a.log, metrics: a.metrics,
-		settings: a.standIns,
+		settings: a.standIns, note: a.recent.add,
 		foreign: func(is bool) {
 			a.loop.do(func(now time.Time) { a.loop.maintain(now, func(w *maintenance) { w.foreign = is }) })
 		},
@@ -168,8 +170,10 @@ func (a *Agent) newKeeper() (*keeper, error) {
 
 // serve listens on the socket, which an old agent may still hold, and answers
 // executables and status commands.
-func (a *Agent) serve(ctx context.Context, reg prometheus.Gatherer) error {
-	l, err := listen.On(ctx, a.options.Config.Socket)
+func (a *Agent) serve(parent context.Context, reg prometheus.Gatherer) error {
+	ctx, cancel := context.WithCancelCause(parent)
+	defer cancel(nil)
+	l, err := listen.Stay(ctx, a.options.Config.Socket)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil
@@ -186,10 +190,23 @@ func (a *Agent) serve(ctx context.Context, reg prometheus.Gatherer) error {
 		defer close(httpDone)
 		a.trouble("status", serveHTTP(ctx, other, a.statusHandler(reg)))
 	}()
+	kept := make(chan struct{})
+	go func() {
+		defer close(kept)
+		if err := a.keepListening(ctx, l); err != nil {
+			cancel(err)
+		}
+	}()
 	err = server.Serve(ctx, lines)
 	<-httpDone
-	if ctx.Err() != nil {
+	lost := context.Cause(ctx)
+	cancel(nil)
+	<-kept
+	switch {
+	case parent.Err() != nil:
 		return nil
+	case lost != nil:
+		return lost
 	}
 	return err
 }

@@ -32,6 +32,7 @@ func (l *loop) watchClock(now time.Time) {
 		return
 	}
 	l.log.Warn("the clock was set back", "by", by)
+	l.note("the clock was set back by %s", by.Round(time.Second))
 	l.pods.clockSetBack(by)
 	l.judgeAll(now)
 }

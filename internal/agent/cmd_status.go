@@ -176,6 +176,12 @@ func (s Status) print(w io.Writer) {
 	for n, p := range q.Waiting {
 		fmt.Fprintf(w, "\t%d. %s/%s\t%s\twaited %s\n", n+1, p.Namespace, p.Name, waiterState(p), p.Waited.Std().Round(time.Second))
 	}
+	if len(s.Recent) > 0 {
+		fmt.Fprintf(w, "RECENT\t\n")
+	}
+	for _, n := range s.Recent {
+		fmt.Fprintf(w, "\t%s\t%s\n", n.At.UTC().Format(time.RFC3339), n.Text)
+	}
 }
 
 // of names the policy, if it is not the file alone that holds.

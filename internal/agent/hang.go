@@ -36,6 +36,7 @@ func (l *loop) late(now time.Time, by time.Duration) {
 	}
 	l.hang = hang{from: from, until: now}
 	l.log.Warn("this agent did nothing for a while: it was stopped, or the node was too busy", "for", by.Round(time.Millisecond))
+	l.note("this agent did nothing for %s: it was stopped, or the node was too busy", by.Round(time.Second))
 	l.metrics.hangs.Inc()
 	l.locksAt, l.recoverEnd = now, now.Add(recoverTime)
 	for key, w := range l.pods.slots {

@@ -37,10 +37,12 @@ type keeper struct {
 	exclude   func(context.Context) error // from being scanned; nil where there is no scanner
 	foreign   func(bool)                  // told when the file in place is someone else's, and when it is ours again
 	late      func(by time.Duration)      // told how late a look is
+	note      func(string, ...any)        // told what happened
 	lookAgain atomic.Bool                 // to be told at the next look in any case
+	testAgain atomic.Bool                 // the self-test is to be repeated
 	problems  problems
 
-	begun, wasForeign bool // owned by Run
+	begun, wasForeign, wrongSettings bool // owned by Run
 
 	mu    sync.Mutex
 	state keeperState
@@ -63,7 +65,8 @@ func (k *keeper) Run(ctx context.Context) {
 	var tested time.Time
 	for {
 		k.look(adopter)
-		if s := k.snapshot(); s.installed && !s.tested && time.Since(tested) >= selfTestEvery {
+		k.watchSettings()
+		if s := k.snapshot(); s.installed && (!s.tested && time.Since(tested) >= selfTestEvery || k.testAgain.Swap(false)) {
 			tested = time.Now()
 			k.selfTest(ctx)
 		}
@@ -136,6 +139,9 @@ func (k *keeper) installed(r install.Result) {
 	k.metrics.adoptions.WithLabelValues(string(r.Action)).Inc()
 	k.log.Info("stand-in in place", "plugin", k.installer.Target.PluginPath(), "action", string(r.Action),
 		"recovered", string(r.Recovered), "gap", r.Gap, "leftovers", r.Leftovers)
+	if r.Action != install.Nothing {
+		k.note("stand-in in the place of %s: %s", k.installer.Target.PluginPath(), r.Action)
+	}
 	k.mu.Lock()
 	k.state = keeperState{installed: true}
 	k.mu.Unlock()
@@ -143,10 +149,30 @@ func (k *keeper) installed(r install.Result) {
 	k.tellStandIns()
 }
 
-// tellStandIns writes what stand-ins should know while there is no agent.
-func (k *keeper) tellStandIns() {
-	if !k.snapshot().installed {
+// watchSettings writes what stand-ins should know anew when it is gone or was
+// changed. It takes two looks in a row to find that so: an uninstaller may just
+// have removed it, and whoever has a new configuration be about to write it.
+func (k *keeper) watchSettings() {
+	wrong := k.snapshot().installed && !cni.SettingsAre(k.installer.Target.OriginalDir(), k.settings())
+	if !wrong || !k.wrongSettings {
+		k.wrongSettings = wrong
 		return
+	}
+	k.wrongSettings = false
+	if !k.tellStandIns() {
+		return
+	}
+	k.log.Warn("what stand-ins should know was removed or changed, and is written anew", "folder", k.installer.Target.OriginalDir())
+	k.note("what stand-ins should know was removed or changed, and is written anew")
+	k.metrics.repairs.WithLabelValues("settings").Inc()
+	k.testAgain.Store(true)
+}
+
+// tellStandIns writes what stand-ins should know while there is no agent, and
+// which socket is its. It reports whether that was done.
+func (k *keeper) tellStandIns() bool {
+	if !k.snapshot().installed {
+		return false
 	}
 	dir := k.installer.Target.OriginalDir()
 	err := cni.WriteSettings(dir, k.settings())
@@ -154,6 +180,7 @@ func (k *keeper) tellStandIns() {
 		err = fmt.Errorf("without an agent the stand-in would go by old settings: %w", err)
 	}
 	k.problem("settings", err)
+	return err == nil
 }
 
 // selfTest calls the stand-in the way the container runtime does, by the path of

@@ -1,8 +1,10 @@
 package agent
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -37,7 +39,7 @@ func newTestKeeper(t *testing.T, plugin []byte) *keeper {
 		log: slog.New(slog.NewTextHandler(io.Discard, nil)), metrics: m,
 		settings: func() cni.Settings { return cni.Settings{} },
 		foreign:  func(bool) {},
-		late:     func(time.Duration) {},
+		late:     func(time.Duration) {}, note: func(string, ...any) {},
 	}
 	if err := os.WriteFile(k.installer.Target.PluginPath(), plugin, 0o755); err != nil {
 		t.Fatal(err)
@@ -126,4 +128,51 @@ func TestAnAgentServesWhileThePluginIsBeingWritten(t *testing.T) {
 	w.settled().add("a").granted().done(0)
 	w.must(writer.Close())
 	w.eventually("the stand-in is in place", func() bool { return w.status().Install.Installed })
+}
+
+// What stand-ins go by is looked at as often as the plugin's file, and mended.
+// After an uninstallation it is left alone.
+func TestSettingsThatAreRemovedOrChangedAreWrittenAnew(t *testing.T) {
+	t.Parallel()
+	dir, plugin, standIn := folder(t)
+	w := newWorld(t, "")
+	w.must(w.stop())
+	w.run(func(o *Options) {
+		on, off := true, false
+		o.Config.Install.Enabled, o.Config.Install.DefenderExclusions = &on, &off
+		o.Config.Install.BinDir, o.Config.Install.Plugin, o.Config.Install.Executable = dir, filepath.Base(plugin), standIn
+	})
+	w.eventually("the stand-in is in place", func() bool { return w.status().Conditions.Installed })
+	gate := filepath.Join(dir, cni.OriginalDir, "gate")
+	var want []byte
+	w.eventually("the settings are written", func() bool {
+		var err error
+		want, err = os.ReadFile(filepath.Join(gate, "settings"))
+		return err == nil
+	})
+	for n, spoil := range []func() error{
+		func() error { return os.RemoveAll(gate) },
+		func() error {
+			return os.WriteFile(filepath.Join(gate, "settings"), []byte("socket elsewhere\n"), 0o644)
+		},
+	} {
+		w.must(spoil())
+		w.eventually("the settings are written anew", func() bool {
+			got, err := os.ReadFile(filepath.Join(gate, "settings"))
+			return err == nil && bytes.Equal(got, want)
+		})
+		w.eventually("it is counted", func() bool {
+			return strings.Contains(w.get("/metrics"), fmt.Sprintf(`evenkeel_pace_repairs_total{what="settings"} %d`, n+1))
+		})
+	}
+	if s := w.status(); len(s.Recent) != 3 || !strings.Contains(s.Recent[2].Text, "what stand-ins should know was removed or changed") {
+		t.Errorf("recent: %+v", s.Recent)
+	}
+	w.eventually("it is uninstalled", func() bool {
+		return Run(t.Context(), Streams{Out: io.Discard, Err: io.Discard}, []string{"uninstall", "--bin-dir", dir, "--plugin", filepath.Base(plugin)}) == exitOK
+	})
+	time.Sleep(3 * lookEvery)
+	if _, err := os.Lstat(filepath.Join(dir, cni.OriginalDir)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("our folder is back after an uninstallation (%v)", err)
+	}
 }

@@ -33,8 +33,10 @@ type loop struct {
 	// lockHolders counts executables that run the original under a lock file.
 	lockHolders func() (int, error)
 
-	// trouble notes a problem for the status, or with nil its end.
+	// trouble notes a problem for the status, or with nil its end; note what
+	// happened.
 	trouble func(about string, err error)
+	note    func(format string, args ...any)
 
 	inbox  chan func(now time.Time)
 	ended  chan struct{}
@@ -65,7 +67,7 @@ func newLoop(now time.Time, q *pace.Queue, pods *podBook) *loop {
 		maintenance: maintenance{watched: len(pods.maintenance.Labels) > 0},
 		began:       now, clock: newWallClock(now),
 		locksAt: now, recoverEnd: now.Add(recoverTime),
-		events: noEvents{}, trouble: func(string, error) {},
+		events: noEvents{}, trouble: func(string, error) {}, note: func(string, ...any) {},
 	}
 }
 

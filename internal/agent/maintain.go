@@ -27,6 +27,11 @@ func (l *loop) maintain(now time.Time, change func(*maintenance)) {
 	}
 	if on := l.maintenance.on(); on != before.on() {
 		l.log.Info("maintenance: the plugin's file must be replaceable", "on", on)
+		if on {
+			l.note("nobody is let through: the plugin's file must be replaceable")
+		} else {
+			l.note("pods are let through again: the plugin's file need not be replaceable any more")
+		}
 		l.apply(now, l.queue.Maintenance(now, on))
 	}
 }

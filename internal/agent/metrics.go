@@ -12,7 +12,7 @@ import (
 type metrics struct {
 	waiting, present, overdue, starting, lockHolders, limit prometheus.Gauge
 	ready, installed, trouble                               prometheus.Gauge
-	grants, refusals, releases, events, adoptions           *prometheus.CounterVec
+	grants, refusals, releases, events, adoptions, repairs  *prometheus.CounterVec
 	wait, plugin, held                                      prometheus.Histogram
 	pluginFailures, turns, hangs                            prometheus.Counter
 }
@@ -47,6 +47,7 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 		releases:    counter("releases_total", "Start slots that ended, by reason.", "reason"),
 		events:      counter("events_total", "What else happened in the queue, by kind: pods held long or dropped, slots kept, maintenance that ended by itself.", "kind"),
 		adoptions:   counter("installs_total", "What installing the stand-in came to.", "action"),
+		repairs:     counter("repairs_total", "What the agent found missing or changed and made anew: its socket, the settings of the stand-in.", "what"),
 		wait:        histogram("wait_seconds", "Time from a pod's first attempt to its go-ahead."),
 		plugin:      histogram("plugin_seconds", "How long the original plugin took for an ADD."),
 		held:        histogram("slot_seconds", "How long a pod held its start slot."),
@@ -64,9 +65,12 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	for _, kind := range []pace.EventKind{pace.HeldLong, pace.Dropped, pace.SlotKept, pace.MaintenanceEnded} {
 		m.events.WithLabelValues(string(kind)) // at 0 from the start, so that the first one is an increase
 	}
+	for _, what := range []string{"socket", "settings"} {
+		m.repairs.WithLabelValues(what)
+	}
 	for _, c := range []prometheus.Collector{
 		m.waiting, m.present, m.overdue, m.events, m.turns, m.hangs, m.starting, m.lockHolders, m.limit, m.ready, m.installed,
-		m.trouble, m.grants, m.refusals, m.releases, m.adoptions, m.wait, m.plugin, m.held, m.pluginFailures,
+		m.trouble, m.grants, m.refusals, m.releases, m.adoptions, m.repairs, m.wait, m.plugin, m.held, m.pluginFailures,
 	} {
 		if err := reg.Register(c); err != nil {
 			return nil, err

@@ -54,6 +54,7 @@ func (a *Agent) reload(c agentconfig.Config) {
 	a.settings.file = a.options.keepFlags(c)
 	a.takeOver(a.merged())
 	a.log.Info("configuration reloaded", "file", a.options.ConfigFile)
+	a.recent.add("configuration %s reloaded", a.options.ConfigFile)
 }
 
 // merged is the file with the policy that the API wants. A policy that is wrong

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -83,7 +84,7 @@ func (o *observer) observe() (nodepace.Observation, bool) {
 		Agent: s.Version, Queue: s.Queue, Policy: a.policyInForce(), Executable: o.executable(),
 		Installed: is(s.Conditions.Installed, a.keeperProblem("install")),
 		Tested:    is(s.Conditions.Tested, a.keeperProblem("selftest")),
-		Listening: is(s.Conditions.Listening, "the agent does not listen on "+a.options.Config.Socket+" yet"),
+		Listening: is(s.Conditions.Listening, cmp.Or(a.problems.get("socket"), "the agent does not listen on "+a.options.Config.Socket+" yet")),
 		PodsKnown: is(s.Conditions.Synced, a.problems.get("pods")),
 	}
 	return seen, alive

@@ -26,6 +26,8 @@ type Status struct {
 	Connections int `json:"connections"`
 	// Install is what is installed; nil for an agent that installs nothing.
 	Install *install.Status `json:"install,omitempty"`
+	// Recent is what has happened lately, oldest first.
+	Recent []Note `json:"recent"`
 	// Problems are what an operator should know, [] when all is well.
 	Problems []string `json:"problems"`
 }
@@ -60,6 +62,7 @@ func (a *Agent) status(files bool) (Status, bool) {
 		Version: version(), Node: a.options.Node, Started: a.started,
 		Conditions: Conditions{Installed: true, Tested: true, Listening: a.listening.Load()},
 		Pods:       PodsStatus{Source: a.options.sourceName()},
+		Recent:     a.recent.notes(),
 		Problems:   a.problems.list(),
 	}
 	p := a.policyInForce()

@@ -52,7 +52,8 @@ const (
 )
 
 // WriteSettings stores s for the stand-ins whose originals lie in originalDir,
-// all or nothing. Lines that a stand-in does not know it passes over.
+// all or nothing; a folder of originals that does not exist is not made. Lines
+// that a stand-in does not know it passes over.
 func WriteSettings(originalDir string, s Settings) error {
 	if s.Limit < 0 || s.Limit > maxLimit {
 		return fmt.Errorf("settings of the stand-in: limit %d is not between 0 (the default) and %d", s.Limit, maxLimit)
@@ -61,8 +62,8 @@ func WriteSettings(originalDir string, s Settings) error {
 		return fmt.Errorf("settings of the stand-in: socket %q is not one line", s.Socket)
 	}
 	dir := stateDir(originalDir)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
+	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("storing the settings of the stand-in: %w", err)
 	}
 	f, err := os.CreateTemp(dir, "settings-*")
 	if err != nil {
@@ -76,6 +77,13 @@ func WriteSettings(originalDir string, s Settings) error {
 		return errors.Join(fmt.Errorf("storing the settings of the stand-in: %w", err), os.Remove(f.Name()))
 	}
 	return nil
+}
+
+// SettingsAre reports whether s is what is stored for the stand-ins whose
+// originals lie in originalDir.
+func SettingsAre(originalDir string, s Settings) bool {
+	b, err := readFile(settingsFile(originalDir))
+	return err == nil && string(b) == s.format()
 }
 
 func settingsFile(originalDir string) string { return filepath.Join(stateDir(originalDir), "settings") }

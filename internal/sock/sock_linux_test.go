@@ -75,6 +75,122 @@ func TestWideFolderIsTightenedOnlyWhenItIsOurs(t *testing.T) {
 	}
 }
 
+func stay(t *testing.T, path string) *listen.Steady {
+	t.Helper()
+	l, err := listen.Stay(deadline(t), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go echo(l)
+	return l
+}
+
+func TestARemovedSocketIsMadeAgain(t *testing.T) {
+	path := address(t)
+	for what, remove := range map[string]func() error{
+		"the socket":   func() error { return os.Remove(path) },
+		"the folder":   func() error { return os.RemoveAll(filepath.Dir(path)) },
+		"a stray file": func() error { return errors.Join(os.Remove(path), os.WriteFile(path, nil, 0o600)) },
+	} {
+		t.Run(what, func(t *testing.T) {
+			l := stay(t, path)
+			if lost, err := l.Check(); lost != nil || err != nil {
+				t.Fatalf("all is well, but Check says %v, %v", lost, err)
+			}
+			before, err := sock.Dial(path, soon())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer before.Close()
+			roundTripOn(t, before, "before")
+			if err := remove(); err != nil {
+				t.Fatal(err)
+			}
+			if lost, err := l.Check(); err != nil || lost == nil || !strings.Contains(lost.Error(), "the socket was removed") {
+				t.Fatalf("Check says %v, %v", lost, err)
+			}
+			roundTrip(t, path, "listening again")
+			roundTripOn(t, before, "connections stay")
+			if got := modeOf(t, path); got != 0o600 {
+				t.Errorf("socket has mode %#o, want 0600", got)
+			}
+			if lost, err := l.Check(); lost != nil || err != nil {
+				t.Errorf("afterwards Check says %v, %v", lost, err)
+			}
+			if err := l.Close(); err != nil {
+				t.Error(err)
+			}
+			if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("the socket outlives its server: %v", err)
+			}
+		})
+	}
+}
+
+// Whoever could listen because the files had been removed is left alone, and
+// served by nobody else.
+func TestNobodyListensBesideASuccessor(t *testing.T) {
+	path := address(t)
+	old := stay(t, path)
+	if err := os.RemoveAll(filepath.Dir(path)); err != nil {
+		t.Fatal(err)
+	}
+	successor := listenT(t, path)
+	go echo(successor)
+	for range 2 {
+		if lost, err := old.Check(); lost == nil || !errors.Is(err, listen.ErrInUse) {
+			t.Fatalf("Check says %v, %v; want %v", lost, err, listen.ErrInUse)
+		}
+	}
+	roundTrip(t, path, "the successor's socket is still there")
+	if err := successor.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := old.Check(); err != nil {
+		t.Fatal(err)
+	}
+	roundTrip(t, path, "listening again")
+
+	if err := os.RemoveAll(filepath.Dir(path)); err != nil {
+		t.Fatal(err)
+	}
+	successor = listenT(t, path)
+	go echo(successor)
+	if err := old.Close(); err != nil {
+		t.Error(err)
+	}
+	roundTrip(t, path, "closing takes no other's socket away")
+}
+
+func TestClosingEndsAnAcceptThatWaitsForAnAddress(t *testing.T) {
+	path := address(t)
+	l := stay(t, path)
+	if err := os.RemoveAll(filepath.Dir(path)); err != nil {
+		t.Fatal(err)
+	}
+	listenT(t, path)
+	if _, err := l.Check(); !errors.Is(err, listen.ErrInUse) {
+		t.Fatalf("got %v, want %v", err, listen.ErrInUse)
+	}
+	got := make(chan error, 1)
+	go func() { _, err := l.Accept(); got <- err }()
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	select {
+	case err := <-got:
+		if !errors.Is(err, net.ErrClosed) {
+			t.Errorf("got %v, want %v", err, net.ErrClosed)
+		}
+	case <-deadline(t).Done():
+		t.Error("the wait went on")
+	}
+	if lost, err := l.Check(); lost != nil || err != nil {
+		t.Errorf("after the end Check says %v, %v", lost, err)
+	}
+}
+
 // listenAs makes a listening socket with the effective uid given.
 func listenAs(t *testing.T, path string, uid uintptr) net.Listener {
 	t.Helper()

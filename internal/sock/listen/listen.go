@@ -25,6 +25,14 @@ const retryEvery = 10 * time.Millisecond
 // and fails with ErrInUse once ctx ends. Closing the listener frees the path for
 // a successor; connections stay open.
 func On(ctx context.Context, path string) (net.Listener, error) {
+	l, err := on(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+func on(ctx context.Context, path string) (*listener, error) {
 	for {
 		l, err := listen(path)
 		if !errors.Is(err, ErrInUse) {

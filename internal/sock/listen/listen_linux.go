@@ -15,7 +15,7 @@ import (
 // served". A bound socket alone cannot say so: it outlives its server.
 const lockSuffix = ".lock"
 
-func listen(path string) (net.Listener, error) {
+func listen(path string) (*listener, error) {
 	if err := ownFolder(filepath.Dir(path), filepath.Base(path)); err != nil {
 		return nil, err
 	}
@@ -27,12 +27,13 @@ func listen(path string) (net.Listener, error) {
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
-	return &listener{Listener: l, lock: lock}, nil
+	l.lock = lock
+	return l, nil
 }
 
 // bind makes the socket, in the place of one left behind by a dead server: the
 // caller holds the lock, so no living one has it.
-func bind(path string) (net.Listener, error) {
+func bind(path string) (*listener, error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("removing the socket of an earlier server: %w", err)
 	}
@@ -40,11 +41,17 @@ func bind(path string) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
+	l.SetUnlinkOnClose(false) // which would not look whose socket it is by then
 	// The folder keeps others out until the mode is set.
-	if err := os.Chmod(path, 0o600); err != nil {
+	err = os.Chmod(path, 0o600)
+	var file os.FileInfo
+	if err == nil {
+		file, err = os.Lstat(path)
+	}
+	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	return l, nil
+	return &listener{Listener: l, path: path, file: file}, nil
 }
 
 // ownFolder makes dir with mode 0700, or tightens it when it holds nothing but
@@ -93,6 +100,8 @@ func lockFile(path string) (*os.File, error) {
 // the lock, so a successor never has its own socket removed.
 type listener struct {
 	net.Listener
+	path string
+	file os.FileInfo // of the socket that we made
 	lock *os.File
 	once sync.Once
 	err  error
@@ -100,6 +109,24 @@ type listener struct {
 
 // Close implements net.Listener; a second call does nothing.
 func (l *listener) Close() error {
-	l.once.Do(func() { l.err = errors.Join(l.Listener.Close(), l.lock.Close()) })
+	l.once.Do(func() {
+		if l.lost() == nil {
+			l.err = os.Remove(l.path)
+		}
+		l.err = errors.Join(l.err, l.Listener.Close(), l.lock.Close())
+	})
 	return l.err
+}
+
+// lost says why the path does not lead here any more, if that is so: the lock
+// keeps nobody from removing files.
+func (l *listener) lost() error {
+	file, err := os.Lstat(l.path)
+	switch {
+	case err != nil:
+		return fmt.Errorf("the socket was removed: %w", err)
+	case !os.SameFile(file, l.file):
+		return fmt.Errorf("the socket was removed: another one is at %s", l.path)
+	}
+	return nil
 }

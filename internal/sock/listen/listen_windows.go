@@ -17,7 +17,14 @@ const securityDescriptor = "D:P(A;;GA;;;SY)(A;;GA;;;BA)"
 // never waits for the other side to read.
 const bufferSize = 16 << 10
 
-func listen(path string) (net.Listener, error) {
+// listener is a pipe's.
+type listener struct{ net.Listener }
+
+// lost is never the case: a pipe's name lasts as long as its server has it open,
+// and nobody can take it away.
+func (*listener) lost() error { return nil }
+
+func listen(path string) (*listener, error) {
 	// go-winio creates the first instance exclusively and rejects remote clients.
 	l, err := winio.ListenPipe(path, &winio.PipeConfig{
 		SecurityDescriptor: securityDescriptor,
@@ -31,7 +38,7 @@ func listen(path string) (net.Listener, error) {
 		return nil, err
 	}
 	occupyFirstInstance(path)
-	return l, nil
+	return &listener{l}, nil
 }
 
 // occupyFirstInstance connects once to the instance by which go-winio holds
