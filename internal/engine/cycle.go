@@ -51,8 +51,8 @@ type cycle struct {
 	measured  bool           // some strategy goes by measurements
 }
 
-func newCycle(s *cluster.Snapshot, p *policy.Policy, o Options, nodes []*cluster.Node, past *course) *cycle {
-	view := cluster.NewView(s)
+func newCycle(s *cluster.Snapshot, p *policy.Policy, o Options, past *course) *cycle {
+	view, nodes := cluster.NewView(s), eligible(s, p)
 	c := &cycle{
 		opts: o, view: view, nodes: nodes, foresight: gate.NewForesight(view), past: past,
 		plan: &plan.Plan{TakenAt: s.TakenAt, Summary: plan.Summary{
@@ -90,38 +90,33 @@ func newCycle(s *cluster.Snapshot, p *policy.Policy, o Options, nodes []*cluster
 	return c
 }
 
-// run lets the strategies of one profile at one point propose their moves. A strategy that fails does not keep the others from running.
-func (c *cycle) run(p *profile, point strategy.Point) {
-	for i := range p.uses {
-		u := &p.uses[i]
-		if u.point != point {
-			continue
-		}
-		u.count = len(c.plan.Summary.ByStrategy)
-		c.plan.Summary.ByStrategy = append(c.plan.Summary.ByStrategy, plan.StrategyCount{Profile: p.name, Strategy: u.name})
-		k := &keeper{cycle: c, profile: p, use: u, count: &c.plan.Summary.ByStrategy[u.count]}
-		cycle := c.forStrategy(k)
-		var err error
-		run := func() error {
-			err = u.strategy.Run(cycle)
-			return err
-		}
-		if c.opts.Around != nil {
-			c.opts.Around(p.name, u.name, run)
-		} else {
-			err = run()
-		}
-		if err != nil {
-			k.count.Error = err.Error()
-		}
-		k.closeStory()
+// run lets a strategy propose its moves. One that fails does not keep the others from running.
+func (c *cycle) run(t turn) {
+	p, u := t.profile, t.use
+	u.count = len(c.plan.Summary.ByStrategy)
+	c.plan.Summary.ByStrategy = append(c.plan.Summary.ByStrategy, plan.StrategyCount{Profile: p.name, Strategy: u.name})
+	k := &keeper{cycle: c, profile: p, use: u, count: &c.plan.Summary.ByStrategy[u.count]}
+	cycle := c.forStrategy(k)
+	var err error
+	run := func() error {
+		err = u.strategy.Run(cycle)
+		return err
 	}
+	if c.opts.Around != nil {
+		c.opts.Around(p.name, u.name, run)
+	} else {
+		err = run()
+	}
+	if err != nil {
+		k.count.Error = err.Error()
+	}
+	k.closeStory()
 }
 
 // forStrategy is what a strategy gets to see of the cycle.
 func (c *cycle) forStrategy(k *keeper) *strategy.Cycle {
 	return &strategy.Cycle{
-		Gatekeeper: k, View: c.view, Nodes: c.nodes, NotReady: c.notReady, Now: c.view.TakenAt, Compat: c.opts.Compat,
+		Gatekeeper: k, View: c.view, Nodes: c.nodes, NotReady: c.notReady, Now: c.view.TakenAt, Compat: c.opts.Compat, Mended: c.opts.mended,
 		ByWorkload:            c.opts.Extras.WorkloadReplicas && !c.opts.Compat,
 		DrainEmptiest:         c.opts.Extras.DrainEmptiest && !c.opts.Compat,
 		PreferredAntiAffinity: c.opts.Extras.PreferredAntiAffinity && !c.opts.Compat,

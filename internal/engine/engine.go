@@ -10,7 +10,6 @@ import (
 	"evenkeel.dev/evenkeel/internal/cluster"
 	"evenkeel.dev/evenkeel/internal/plan"
 	"evenkeel.dev/evenkeel/internal/policy"
-	"evenkeel.dev/evenkeel/internal/strategy"
 )
 
 // Options are what a plan depends on besides the snapshot and the policy.
@@ -29,6 +28,8 @@ type Options struct {
 	Extras Extras
 	// Why names a pod whose whole story is wanted. Zero when none is.
 	Why plan.PodRef
+
+	mended bool // see strategy.Cycle
 }
 
 // Plan decides what to move. The error is about the policy (a priority class that the cluster does not have, a
@@ -53,23 +54,36 @@ func look(s *cluster.Snapshot, p *policy.Policy, o Options, past *course) (*cycl
 	if err != nil {
 		return nil, err
 	}
-	// 2. The nodes it is about.
-	nodes := eligible(s, p)
-	c := newCycle(s, p, o, nodes, past)
+	// 2. The nodes it is about, and how many moves are allowed.
+	c := newCycle(s, p, o, past)
 	c.measured = measuring(profiles)
 	if past == nil {
 		if c.allowed, err = newAllowance(s, p, o); err != nil {
 			return nil, err
 		}
 	}
-	if len(nodes) < 2 {
-		c.skipped(fmt.Sprintf("only %d of %d nodes are ready and selected; moving pods takes two", len(nodes), len(s.Nodes)))
+	if !c.begin(profiles) {
 		return c, nil
 	}
-	if o.Background && past == nil {
+	// 5. Every profile's Deschedule strategies, then every profile's Balance strategies.
+	for _, t := range turns(profiles) {
+		c.run(t)
+	}
+	// 6. The plan.
+	c.finish(profiles)
+	return c, nil
+}
+
+// begin prepares the cycle for the strategies. It returns false, and says why, if there is nothing for them to do.
+func (c *cycle) begin(profiles []profile) bool {
+	if len(c.nodes) < 2 {
+		c.skipped(fmt.Sprintf("only %d of %d nodes are ready and selected; moving pods takes two", len(c.nodes), len(c.view.Snapshot.Nodes)))
+		return false
+	}
+	if c.opts.Background && c.past == nil {
 		c.countLeaving()
 	}
-	if o.Extras.PendingPods && !o.Compat {
+	if c.opts.Extras.PendingPods && !c.opts.Compat {
 		c.bookPending()
 	}
 	// 3. What each profile's filters make of the pods.
@@ -77,19 +91,11 @@ func look(s *cluster.Snapshot, p *policy.Policy, o Options, past *course) (*cycl
 		profiles[i].start(c)
 	}
 	// 4. Which strategies may object to the moves of the others, and how much searches may take.
-	if !o.Compat {
+	if !c.opts.Compat {
 		c.foresight.Limit(c.effort)
 		c.hear(profiles)
 	}
-	// 5. Every profile's Deschedule strategies, then every profile's Balance strategies.
-	for _, point := range []strategy.Point{strategy.Deschedule, strategy.Balance} {
-		for i := range profiles {
-			c.run(&profiles[i], point)
-		}
-	}
-	// 6. The plan.
-	c.finish(profiles)
-	return c, nil
+	return true
 }
 
 // eligible are the nodes that are ready and that the policy selects, by name. Cordoned nodes are among them.

@@ -66,12 +66,10 @@ func (k *keeper) decide(p *cluster.Pod, why strategy.Why) (plan.Verdict, *cluste
 	if reason, scope, ok := k.limits.Check(p); !ok && !k.past.again(p) {
 		return refusal(GateLimit, reason, scope)
 	}
-	if reason, ok := k.allowed.check(k.use.name); !ok && !k.past.again(p) {
-		return refusal(GateLimit, reason, plan.ThisCycle)
-	}
 	if k.opts.Compat {
 		return plan.Verdict{Accepted: true}, nil
 	}
+	k.allowed.wanted(k.use, p)
 	return k.decideGently(p, why)
 }
 
@@ -91,10 +89,14 @@ func (k *keeper) decideGently(p *cluster.Pod, why strategy.Why) (plan.Verdict, *
 		return refusal(GateGentle, reason, plan.ThisPod)
 	}
 	v, to := k.decidePlace(p, why)
-	if v.Accepted {
-		k.budgets.Take(budget)
-		k.gentle.Add(p)
+	if !v.Accepted {
+		return v, nil
 	}
+	if reason, scope, ok := k.allowed.check(k.use); !ok {
+		return refusal(GateLimit, reason, scope)
+	}
+	k.budgets.Take(budget)
+	k.gentle.Add(p)
 	return v, to
 }
 

@@ -53,6 +53,7 @@ func settle(first *cycle, p *policy.Policy, o Options) (*plan.Plan, error) {
 		at: map[*cluster.PodInfo]int{}, origin: map[*cluster.PodInfo]*cluster.PodInfo{}, off: map[usedNode]int{},
 	}
 	o.Around = nil // its strategies are measured once
+	x.allowed.goOn()
 	x.take(first)
 	c := first
 	for looks := 1; c.goesOn(looks); looks++ {

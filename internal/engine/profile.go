@@ -27,6 +27,28 @@ type use struct {
 	objections int
 }
 
+// turn is when a strategy runs.
+type turn struct {
+	profile *profile
+	use     *use
+}
+
+// turns are in the order of the cycle: every profile's Deschedule strategies, then every profile's Balance strategies.
+func turns(profiles []profile) []turn {
+	var list []turn
+	for _, point := range []strategy.Point{strategy.Deschedule, strategy.Balance} {
+		for i := range profiles {
+			p := &profiles[i]
+			for j := range p.uses {
+				if p.uses[j].point == point {
+					list = append(list, turn{p, &p.uses[j]})
+				}
+			}
+		}
+	}
+	return list
+}
+
 func (p *profile) start(c *cycle) {
 	p.evictor = gate.NewEvictor(p.rules, c.view)
 }

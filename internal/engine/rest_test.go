@@ -38,19 +38,26 @@ func TestStrategiesComeToRestTogether(t *testing.T) {
 	}
 }
 
-// TestSecondCycleProposesNothing: of pods that each have an owner of their own, and no budget, all that are to move do so in the first cycle.
-// The strategies whose pods may start again anywhere are left out.
+// TestSecondCycleProposesNothing: of pods that each have an owner of their own, and no budget, all that are to move do so in the first cycle, unless the peer would
+// not move as many; that is rare. The strategies whose pods may start again anywhere are left out.
 func TestSecondCycleProposesNothing(t *testing.T) {
 	for _, names := range combinations(placing()) {
 		t.Run(strings.Join(names, "+"), func(t *testing.T) {
 			t.Parallel()
-			p := together(t, names)
+			p, held := together(t, names), 0
 			forSeeds(t, 1000, func(t *testing.T, lines []string) {
 				first, second := twoCycles(t, ownOwners(lines), p)
-				if len(second.Moves) > 0 {
+				switch {
+				case len(second.Moves) == 0:
+				case heldByThePeer(first):
+					held++
+				default:
 					t.Errorf("the second cycle moves pods\n%s\nfirst: %s\nsecond: %s", strings.Join(lines, "\n"), testkit.JSON(t, first), testkit.JSON(t, second))
 				}
 			})
+			if held > 10 {
+				t.Errorf("in %d of 1,000 clusters pods wait for the second cycle, because the peer would move no more in the first; expected 10 at most", held)
+			}
 		})
 	}
 }

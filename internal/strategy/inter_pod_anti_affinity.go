@@ -162,7 +162,7 @@ func (x *separator) repulsionsOf(p *cluster.Pod) []*repulsion {
 // peer does not look at the selector.
 func (x *separator) namespacesOf(t *cluster.Term, own string) []string {
 	list := slices.Clone(t.Namespaces)
-	if t.NamespaceSelector != nil && !x.c.Compat {
+	if t.NamespaceSelector != nil && !x.c.misreads() {
 		for name, ns := range x.c.View.Namespaces {
 			if t.NamespaceSelector.Matches(labels.Set(ns.Labels)) {
 				list = append(list, name)
@@ -247,7 +247,7 @@ func (x *separator) violated(p *separated) (*repulsion, int) {
 		if x.selected(p, r) {
 			others--
 		}
-		if others > 0 && x.c.Compat {
+		if others > 0 && x.c.misreads() {
 			others -= x.namesakes(p, r)
 		}
 		if others > 0 {

@@ -198,7 +198,7 @@ func (s *lowNodeUtilization) Run(c *Cycle) error {
 		return err
 	}
 	nodes, missing, errs := measureNodes(c.Nodes, meter, rs)
-	if len(errs) > 0 && (c.Compat || len(nodes) == 0) {
+	if len(errs) > 0 && (c.misreads() || len(nodes) == 0) {
 		return fmt.Errorf("the usage of %d of %d nodes is not known: %w", len(missing), len(c.Nodes), errs[0])
 	}
 	if len(errs) > 0 && s.args.UseDeviationThresholds {

@@ -188,7 +188,7 @@ func (b *nodeBalance) tolerates(p *cluster.Pod) bool {
 		return ok
 	}
 	ok := slices.ContainsFunc(b.targets, func(u *nodeUsage) bool {
-		if b.c.Compat {
+		if b.c.misreads() {
 			return toleratedLikeThePeer(u.node, pl)
 		}
 		_, found := fit.Untolerated(u.node.Taints, pl.Tolerations, fit.HardTaint)

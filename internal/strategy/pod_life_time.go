@@ -107,6 +107,9 @@ func newPodLifeTime(a *PodLifeTimeArgs) (*podLifeTime, error) {
 	return &podLifeTime{filter: f, args: a, kinds: kinds}, err
 }
 
+// PodByPod implements PodByPod.
+func (*podLifeTime) PodByPod() {}
+
 // Run implements Strategy.
 func (s *podLifeTime) Run(c *Cycle) error {
 	why := func(p *cluster.Pod) Why {

@@ -66,6 +66,9 @@ func newRemoveFailedPods(a *RemoveFailedPodsArgs) (*removeFailedPods, error) {
 	}, err
 }
 
+// PodByPod implements PodByPod.
+func (*removeFailedPods) PodByPod() {}
+
 // Run implements Strategy.
 func (s *removeFailedPods) Run(c *Cycle) error {
 	why := func(p *cluster.Pod) Why { return Why{Reason: s.reason(c, p), Anywhere: true} }

@@ -57,6 +57,9 @@ func newTooManyRestarts(a *RemovePodsHavingTooManyRestartsArgs) (*tooManyRestart
 	return &tooManyRestarts{filter: f, args: a, kinds: regularAnd(cluster.InitContainer, a.IncludingInitContainers)}, err
 }
 
+// PodByPod implements PodByPod.
+func (*tooManyRestarts) PodByPod() {}
+
 // Run implements Strategy.
 func (s *tooManyRestarts) Run(c *Cycle) error {
 	why := func(p *cluster.Pod) Why { return Why{Reason: s.reason(p), Anywhere: true, EvenStarting: true} }

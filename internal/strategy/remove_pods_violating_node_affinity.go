@@ -63,6 +63,9 @@ func newNodeAffinity(a *RemovePodsViolatingNodeAffinityArgs) (*nodeAffinity, err
 	return &nodeAffinity{filter: f, types: a.NodeAffinityType}, err
 }
 
+// PodByPod implements PodByPod.
+func (*nodeAffinity) PodByPod() {}
+
 // Run implements Strategy.
 func (s *nodeAffinity) Run(c *Cycle) error {
 	checker := fit.NewChecker(c.View, c.Nodes)

@@ -63,6 +63,9 @@ func newNodeTaints(a *RemovePodsViolatingNodeTaintsArgs) (*nodeTaints, error) {
 	return s, err
 }
 
+// PodByPod implements PodByPod.
+func (*nodeTaints) PodByPod() {}
+
 // Run implements Strategy.
 func (s *nodeTaints) Run(c *Cycle) error {
 	for _, n := range c.Nodes {

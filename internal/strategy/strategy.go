@@ -29,6 +29,12 @@ type Measuring interface {
 	Measures() bool
 }
 
+// PodByPod is a strategy that decides about each pod by itself: what else has moved does not make it propose a pod, and by default it proposes
+// none that the peer's would not.
+type PodByPod interface {
+	PodByPod()
+}
+
 // Gatekeeper decides about proposed moves and keeps every decision.
 type Gatekeeper interface {
 	// Evictable reports whether the pod passes the profile's filters (DefaultEvictor). It is cheap to ask again.
@@ -89,7 +95,12 @@ type Cycle struct {
 	Now time.Time
 	// Compat asks for the peer's choices where ours differ.
 	Compat bool
+	// Mended asks, together with Compat, for the peer without what it misreads and so leaves where it is (marked * in docs/parity.md).
+	Mended bool
 }
+
+// misreads reports whether terms, taints and measurements are to be read as the peer does where that keeps it from moving pods.
+func (c *Cycle) misreads() bool { return c.Compat && !c.Mended }
 
 // Filter selects pods by namespace and label, as most strategies can be told to.
 type Filter struct {

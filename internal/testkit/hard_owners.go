@@ -86,7 +86,7 @@ func hardOwners() []HardCluster {
 			w.nodes(n, "cpu=4 pods=1000")
 			w.add("pod ns/big node=n0 cpu=2")
 			for i := range 30 * n {
-				w.add("pod ns/p%d node=n%d owner=ReplicaSet/w%d cpu=%dm", i, 1+i%(n-1), i/10, 10+i/10%41)
+				w.add("pod ns/p%d node=n%d owner=ReplicaSet/w%d cpu=%dm", i, 1+i%(n-1), i/10, 20+i/10%41)
 			}
 		}},
 		{Name: "half of the nodes under-used, every workload of another size", Policy: "HighNodeUtilization\n  thresholds: {cpu: 40}\n", lines: func(w *lines, n int) {
