@@ -2,9 +2,11 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 
 	"evenkeel.dev/evenkeel/internal/cluster"
 	"evenkeel.dev/evenkeel/internal/plan"
+	"evenkeel.dev/evenkeel/internal/strategy"
 )
 
 func newStory(asked plan.PodRef, p *cluster.Pod) *plan.Story {
@@ -25,9 +27,23 @@ func (k *keeper) Tell(p *cluster.Pod, reason func() plan.Reason) {
 
 // closeStory says so when a strategy had nothing to say about the watched pod.
 func (k *keeper) closeStory() {
-	if k.watched != nil && !k.told {
-		k.tell(k.profile.name+"/"+k.use.name, plan.Reason{Code: "NotWanted", Message: "did not ask to move it"})
+	if k.watched == nil || k.told {
+		return
 	}
+	k.tell(k.profile.name+"/"+k.use.name, k.spared(k.watched))
+}
+
+// spared is why a strategy that said nothing about a pod leaves it alone.
+func (k *keeper) spared(p *cluster.Pod) plan.Reason {
+	switch s, ok := k.use.strategy.(strategy.Sparing); {
+	case k.view.Gone(p):
+		return plan.Reason{Code: "Moved", Message: "did not ask to move it: it moves already in this cycle"}
+	case p.Node != nil && !slices.Contains(k.nodes, p.Node):
+		return plan.Reason{Code: "NodeLeftOut", Message: "did not look at it: its node is not ready, or the policy does not select it"}
+	case ok && p.Node != nil:
+		return s.Spared(k.forStrategy(k), p)
+	}
+	return plan.Reason{Code: "NotWanted", Message: "did not ask to move it"}
 }
 
 func (c *cycle) tell(about string, reason plan.Reason) {

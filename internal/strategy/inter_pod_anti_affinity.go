@@ -60,6 +60,23 @@ func (s *interPodAntiAffinity) Run(c *Cycle) error {
 	return nil
 }
 
+// Spared implements Sparing.
+func (s *interPodAntiAffinity) Spared(c *Cycle, p *cluster.Pod) plan.Reason {
+	switch {
+	case p.Terminal():
+		return spared("Ended", "it has ended, so no anti-affinity is broken")
+	case p.Deleting:
+		return spared("Leaving", "it is being deleted, so it soon breaks no anti-affinity")
+	case !s.filter.Selects(p):
+		return filteredOut()
+	}
+	x := newSeparator(c, &s.filter)
+	if len(p.Spec.AntiAffinity) == 0 && len(x.selects[x.groups.namespace(p.Namespace).of(p)]) == 0 {
+		return spared("NoAntiAffinity", "no required anti-affinity, of its own or of another pod, concerns it")
+	}
+	return spared("KeptApart", "no pod is in its domain that a required anti-affinity, of its own or of the other, keeps it apart from")
+}
+
 // repulsion is a required anti-affinity term together with the namespaces that it applies to. Equal ones are one.
 type repulsion struct {
 	term       *cluster.Term

@@ -82,6 +82,14 @@ func (s *nodeTaints) Run(c *Cycle) error {
 	return nil
 }
 
+// Spared implements Sparing.
+func (s *nodeTaints) Spared(_ *Cycle, p *cluster.Pod) plan.Reason {
+	if len(p.Node.Taints) == 0 {
+		return spared("NoTaint", "its node has no taints")
+	}
+	return s.spared(p, p.Node)
+}
+
 func (s *nodeTaints) wants(p *cluster.Pod, n *cluster.Node) bool {
 	return !p.Terminal() && s.filter.Selects(p) && s.violates(p, n)
 }

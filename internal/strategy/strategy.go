@@ -35,6 +35,12 @@ type PodByPod interface {
 	PodByPod()
 }
 
+// Sparing is a strategy that can say why it leaves a pod alone.
+type Sparing interface {
+	// Spared is asked about a pod on one of the cycle's nodes, after the run, if the strategy has not told anything about it.
+	Spared(c *Cycle, p *cluster.Pod) plan.Reason
+}
+
 // Gatekeeper decides about proposed moves and keeps every decision.
 type Gatekeeper interface {
 	// Evictable reports whether the pod passes the profile's filters (DefaultEvictor). It is cheap to ask again.
