@@ -66,14 +66,19 @@ func Run(h Host) int {
 		return c.ping()
 	}
 	var err error
-	c.original, err = patiently(func() (string, error) { return findOriginal(h.Args, h.Executable) })
-	if err != nil {
+	uninstalled := false
+	if c.original, err = patiently(func() (string, error) { return findOriginal(h.Args, h.Executable) }); err != nil {
+		if own, ownErr := h.Executable(); ownErr == nil {
+			c.original, uninstalled = restored(originals(h.Args, own)...)
+		}
+	}
+	if err != nil && !uninstalled {
 		return c.fail(problem{err: err})
 	}
 	if c.depth >= maxDepth {
 		return c.fail(problem{err: errTooDeep})
 	}
-	if command == "ADD" && c.depth == 0 {
+	if command == "ADD" && c.depth == 0 && !uninstalled {
 		if pod, ok := parsePod(h.Getenv("CNI_ARGS")); ok {
 			return c.gated(pod)
 		}
@@ -86,7 +91,11 @@ var errTooDeep = errors.New("stand-ins call each other without end: the plugin i
 // passThrough runs the original and adds nothing.
 func (c *call) passThrough() int {
 	_, err := patiently(func() (struct{}, error) {
-		return struct{}{}, c.Exec.Replace(c.original, c.nextDepth())
+		err := c.Exec.Replace(c.original, c.nextDepth())
+		if c.moved(err) {
+			err = c.Exec.Replace(c.original, c.nextDepth())
+		}
+		return struct{}{}, err
 	})
 	if errors.Is(err, errors.ErrUnsupported) {
 		return c.runOriginal()
@@ -96,11 +105,30 @@ func (c *call) passThrough() int {
 
 // runOriginal runs the original as a child.
 func (c *call) runOriginal() int {
-	exit, err := patiently(func() (int, error) { return c.Exec.Run(c.original, c.nextDepth()) })
+	exit, err := patiently(func() (int, error) {
+		exit, err := c.Exec.Run(c.original, c.nextDepth())
+		if c.moved(err) {
+			exit, err = c.Exec.Run(c.original, c.nextDepth())
+		}
+		return exit, err
+	})
 	if err != nil {
 		return c.fail(problem{err: err, original: c.original})
 	}
 	return exit
+}
+
+// moved reports whether the original could not be started because an uninstaller
+// has put it back in its own place, and goes by that place from then on.
+func (c *call) moved(err error) bool {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	plugin, ok := restored(c.original)
+	if ok {
+		c.original = plugin
+	}
+	return ok
 }
 
 func (c *call) nextDepth() string { return strconv.Itoa(c.depth + 1) }

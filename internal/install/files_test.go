@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"evenkeel.dev/evenkeel/internal/standin"
 )
 
 // program is the smallest file that this system's loader would look at twice;
@@ -43,7 +45,7 @@ func programFor(on platform, name string) []byte {
 }
 
 func standIn(version string) []byte {
-	return append(append(program("stand-in "), marker()...), version...)
+	return append(append(program("stand-in "), standin.Mark()...), version...)
 }
 
 func pack(b *bytes.Buffer, v any) {

@@ -1,7 +1,6 @@
 package install
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"debug/buildinfo"
 	"encoding/hex"
@@ -10,8 +9,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"strings"
 
+	"evenkeel.dev/evenkeel/internal/standin"
 	"evenkeel.dev/evenkeel/internal/version"
 )
 
@@ -47,13 +46,6 @@ func (i Image) Plugin() bool { return i.Present() && i.Problem == "" && !i.Ours 
 
 // StandIn reports whether i can serve as the stand-in: present, runnable, ours.
 func (i Image) StandIn() bool { return i.Present() && i.Problem == "" && i.Ours }
-
-// marker is found in every stand-in of any version: the Go tool chain stores a
-// program's import path in its build information, also when it is stripped.
-// It is put together here so that this package's own binaries do not carry it.
-func marker() []byte {
-	return []byte(strings.Join([]string{"evenkeel.dev/evenkeel", "cmd", "evenkeel-cni"}, "/"))
-}
 
 // inspect reads the file at path whole. A missing file, a folder or a file that
 // cannot run is an answer; only a failure to read is an error.
@@ -91,12 +83,12 @@ func (i *Image) read(mode fs.FileMode, on platform) error {
 	}
 	defer f.Close()
 	sum := sha256.New()
-	find := finder{want: marker()}
-	if i.Size, err = io.Copy(io.MultiWriter(sum, &find), f); err != nil {
+	find := standin.NewFinder()
+	if i.Size, err = io.Copy(io.MultiWriter(sum, find), f); err != nil {
 		return fmt.Errorf("read %s: %w", i.Path, err)
 	}
 	i.SHA256 = hex.EncodeToString(sum.Sum(nil))
-	i.Ours = find.found
+	i.Ours = find.Found
 	if i.Ours {
 		if i.Version, err = versionIn(f, i.Size); err != nil {
 			return fmt.Errorf("read %s: %w", i.Path, err)
@@ -117,26 +109,4 @@ func versionIn(f io.ReaderAt, size int64) (string, error) {
 		return version.OfBuild(info), nil
 	}
 	return version.Unknown, nil
-}
-
-// finder is a writer that notices a byte sequence in what passes through it,
-// also when the sequence is split over two writes.
-type finder struct {
-	want  []byte
-	tail  []byte
-	found bool
-}
-
-func (f *finder) Write(p []byte) (int, error) {
-	if f.found {
-		return len(p), nil
-	}
-	overlap := len(f.want) - 1
-	edge := append(f.tail, p[:min(len(p), overlap)]...)
-	f.found = bytes.Contains(edge, f.want) || bytes.Contains(p, f.want)
-	if len(p) >= overlap {
-		edge = p
-	}
-	f.tail = bytes.Clone(edge[max(0, len(edge)-overlap):])
-	return len(p), nil
 }

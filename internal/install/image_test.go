@@ -2,27 +2,8 @@ package install
 
 import (
 	"bytes"
-	"io"
 	"testing"
-	"testing/iotest"
 )
-
-func TestTheMarkerIsFoundHoweverTheFileIsRead(t *testing.T) {
-	for _, before := range []int{0, 1, 100, 32*1024 - 5, 70_000} {
-		data := append(bytes.Repeat([]byte("e"), before), marker()...)
-		for name, r := range map[string]io.Reader{
-			"whole": bytes.NewReader(data), "halves": iotest.HalfReader(bytes.NewReader(data)), "bytes": iotest.OneByteReader(bytes.NewReader(data)),
-		} {
-			f := finder{want: marker()}
-			if _, err := io.Copy(&f, r); err != nil {
-				t.Fatal(err)
-			}
-			if !f.found {
-				t.Errorf("%s: not found after %d bytes", name, before)
-			}
-		}
-	}
-}
 
 func TestOnlyProgramsOfThisNodeAreAccepted(t *testing.T) {
 	linux, windows, arm := platform{"linux", "amd64"}, platform{"windows", "amd64"}, platform{"linux", "arm64"}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"evenkeel.dev/evenkeel/internal/standin"
 )
 
 func TestInstallKeepsTheOriginalUnderItsOwnNameInTheSubFolder(t *testing.T) {
@@ -198,7 +200,7 @@ func TestInstallRefusesWhatWouldLeaveTheNodeWithoutPlugin(t *testing.T) {
 		"plugin is cut short":   {func(n node) { n.write(n.Target.PluginPath(), program("v1")[:70]) }, ""},
 		"executable missing":    {func(n node) { os.Remove(n.Executable) }, "--executable"},
 		"executable not ours":   {func(n node) { n.write(n.Executable, program("v1")) }, "not evenkeel-cni"},
-		"executable is foreign": {func(n node) { n.write(n.Executable, append(programFor(elsewhere(), ""), marker()...)) }, ""},
+		"executable is foreign": {func(n node) { n.write(n.Executable, append(programFor(elsewhere(), ""), standin.Mark()...)) }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := newNode(t)

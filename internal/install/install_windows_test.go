@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/windows"
+
+	"evenkeel.dev/evenkeel/internal/standin"
 )
 
 // start runs the file as a process that lasts, the way a waiting stand-in does.
@@ -52,7 +54,7 @@ func TestRunningFilesAreRenamedOutOfTheWay(t *testing.T) {
 	n := newNode(t)
 	v1 := runnable(t, []byte("v1"))
 	n.write(n.Target.PluginPath(), v1)
-	n.write(n.Executable, runnable(t, append(marker(), '1')))
+	n.write(n.Executable, runnable(t, append(standin.Mark(), '1')))
 
 	stopPlugin := start(t, n.Target.PluginPath())
 	first := n.install(Installed)
@@ -60,7 +62,7 @@ func TestRunningFilesAreRenamedOutOfTheWay(t *testing.T) {
 		t.Fatal("a running plugin cannot have been replaced in one step")
 	}
 	stopStandIn := start(t, n.Target.PluginPath())
-	n.write(n.Executable, runnable(t, append(marker(), '2')))
+	n.write(n.Executable, runnable(t, append(standin.Mark(), '2')))
 	second := n.install(Upgraded)
 	t.Logf("without a plugin for %s at installing and %s at upgrading", first.Gap, second.Gap)
 	if first.Gap > time.Second || second.Gap > time.Second {
@@ -78,7 +80,7 @@ func TestARunningFileIsReplacedInOneStepOnceItHasEnded(t *testing.T) {
 	n := newNode(t)
 	v1 := runnable(t, []byte("v1"))
 	n.write(n.Target.PluginPath(), v1)
-	n.write(n.Executable, runnable(t, append(marker(), '1')))
+	n.write(n.Executable, runnable(t, append(standin.Mark(), '1')))
 	stop := start(t, n.Target.PluginPath())
 	n.Idle = time.Minute
 	timer := time.AfterFunc(2*time.Second, stop)
@@ -147,7 +149,7 @@ func TestUninstallWaitsForAStandInThatStillRuns(t *testing.T) {
 	n := newNode(t)
 	v1 := runnable(t, []byte("v1"))
 	n.write(n.Target.PluginPath(), v1)
-	n.write(n.Executable, runnable(t, append(marker(), '1')))
+	n.write(n.Executable, runnable(t, append(standin.Mark(), '1')))
 	n.install(Installed)
 	stop := start(t, n.Target.PluginPath())
 	if r := n.uninstall(Restored); len(r.Leftovers) == 0 {
