@@ -20,7 +20,9 @@ func (b *builder) aside() string {
 	return b.t.freeAside(asidePathsOf(b.s.Asides), b.asides)[b.asides-1]
 }
 
-// begin writes the journal, once per plan.
+// begin writes the journal, once per plan. An uninstallation does without where
+// the disk is full, since it needs no other space: cut short, it is finished by
+// being repeated, or undone by an installation.
 func (b *builder) begin(op Operation) {
 	if b.begun {
 		return
@@ -29,7 +31,7 @@ func (b *builder) begin(op Operation) {
 	if b.s.Journal != nil && b.s.Journal.Operation == op {
 		return // rewriting it would leave an instant without
 	}
-	b.add(Step{Op: Write, To: b.t.journalPath(), Data: Journal{Operation: op, Plugin: b.t.Plugin}.encode()})
+	b.add(Step{Op: Write, To: b.t.journalPath(), Data: Journal{Operation: op, Plugin: b.t.Plugin}.encode(), Spare: op == Uninstalling})
 }
 
 // save gives the plugin its second name in the sub-folder.

@@ -83,6 +83,76 @@ func TestEveryFailedStepLeavesAWorkingPlugin(t *testing.T) {
 	}
 }
 
+// noSpace is a disk that takes no byte more, but renames and removes.
+type noSpace struct{}
+
+func (noSpace) Do(s Step) error {
+	if s.Op == Copy || s.Op == Write || s.Op == Save {
+		return errDiskFull
+	}
+	return Disk{}.Do(s)
+}
+
+func TestAFullDiskKeepsNobodyFromUninstalling(t *testing.T) {
+	n := newNode(t)
+	n.install(Installed)
+	full := n.Installer
+	full.Disk = noSpace{}
+	if result, err := full.Uninstall(); err != nil || result.Action != Restored {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	n.wantBare(program("v1"))
+	if _, err := full.Install(); !errors.Is(err, errDiskFull) {
+		t.Errorf("installed on a full disk: %v", err)
+	}
+	n.wantBare(program("v1"))
+}
+
+// dying is a full disk that goes away for good after some steps.
+type dying struct {
+	left *int
+	busy bool
+}
+
+func (d dying) Do(s Step) error {
+	if *d.left == 0 {
+		return errors.New("gone")
+	}
+	*d.left--
+	if d.busy && s.Op == Replace {
+		return ErrInUse
+	}
+	return noSpace{}.Do(s)
+}
+
+// Without a journal nobody knows which way it went: both lead on.
+func TestAnUninstallationCutShortOnAFullDiskIsFinishedOrUndone(t *testing.T) {
+	for _, busy := range []bool{false, true} {
+		for steps := 0; ; steps++ {
+			left := steps
+			for _, again := range []string{"uninstall", "install"} {
+				left = steps
+				n := newNode(t)
+				n.install(Installed)
+				cut := n.Installer
+				cut.Disk = dying{left: &left, busy: busy}
+				_, _ = cut.Uninstall()
+				if again == "install" {
+					_, err := n.Install()
+					n.must(err)
+					n.wantInstalled(program("v1"))
+				}
+				_, err := n.Uninstall()
+				n.must(err)
+				n.wantBare(program("v1"))
+			}
+			if left > 0 { // it was not cut short
+				break
+			}
+		}
+	}
+}
+
 // The child process of TestEveryCrashIsRecovered finds what to do here.
 const (
 	crashScenario = "INSTALL_TEST_SCENARIO"

@@ -36,6 +36,8 @@ type Step struct {
 	SHA256   string
 	// Guard is done right before each attempt of a Put to change To.
 	Guard *Step
+	// Spare marks what can be done without: its failure is none.
+	Spare bool
 	// Tidy marks clearing up after the work is done: its failure is reported as
 	// a leftover, not as an error.
 	Tidy bool
@@ -77,7 +79,7 @@ func apply(d Doer, idle time.Duration, steps []Step) (applied, error) {
 			err = d.Do(s)
 		}
 		switch {
-		case err == nil:
+		case err == nil || s.Spare:
 		case s.Tidy:
 			done.leftovers = append(done.leftovers, fmt.Sprintf("%s: %v", s.To, err))
 		default:
