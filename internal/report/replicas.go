@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"evenkeel.dev/evenkeel/internal/cluster"
 	"evenkeel.dev/evenkeel/internal/simulate"
 )
 
@@ -17,110 +16,75 @@ const (
 
 // replicas writes how many pods each touched workload has on each node, before and after.
 func (t *table) replicas() {
-	after := simulate.Apply(t.snapshot, t.plan, false)
-	before, then := t.tally(after)
-	nodes := t.changedNodes(before, then)
+	c := simulate.Apply(t.snapshot, t.plan, false).Compare()
+	nodes := changedNodes(c.Nodes)
 	fmt.Fprintf(t.w, "\n%s (after: where the scheduler would most likely start the replacements)\n", t.bold("Replicas per node, before and after"))
 	rows := [][]string{{"WORKLOAD"}}
+	total := []string{"all pods"}
 	for _, n := range nodes {
-		rows[0] = append(rows[0], strings.ToUpper(clip(n.Name, 24)))
+		rows[0] = append(rows[0], strings.ToUpper(clip(n.Node.Name, 24)))
+		total = append(total, change(n.Before.Pods, n.After.Pods))
 	}
-	keys := sortedKeys(before)
-	for i, key := range keys {
+	for i := range c.Workloads {
 		if i == matrixWorkloads && !t.wide {
-			rows = append(rows, []string{fmt.Sprintf("… and %d more", len(keys)-i)})
+			rows = append(rows, []string{fmt.Sprintf("… and %d more", len(c.Workloads)-i)})
 			break
 		}
-		row := []string{key}
-		for _, n := range nodes {
-			row = append(row, change(before[key][n], then[key][n]))
+		row := []string{c.Workloads[i].String()}
+		for _, r := range across(&c.Workloads[i], nodes) {
+			row = append(row, change(r.Before, r.After))
 		}
 		rows = append(rows, row)
 	}
-	total := []string{"all pods"}
-	for _, n := range nodes {
-		total = append(total, change(before[""][n], then[""][n]))
-	}
 	t.grid(append(rows, total))
-	if lost := t.pending(after); lost > 0 {
-		fmt.Fprintf(t.w, "%s would find no room, or have no owner to replace them\n", t.red(Count(lost, "pod")))
+	for _, lost := range unplaced(c) {
+		fmt.Fprintln(t.w, t.red(lost))
 	}
 }
 
-type tally map[string]map[*cluster.Node]int
-
-func (t tally) add(key string, n *cluster.Node, by int) {
-	if t[key] == nil {
-		t[key] = map[*cluster.Node]int{}
-	}
-	t[key][n] += by
-}
-
-// tally counts the pods of the touched workloads, and of all under "", before and after.
-func (t *table) tally(r *simulate.Result) (before, after tally) {
-	before, after = tally{}, tally{}
-	touched := map[string]bool{}
-	for p := range r.Landed {
-		touched[t.workload(p)] = true
-	}
-	for _, n := range t.snapshot.Nodes {
-		for _, p := range n.Pods {
-			if p.Terminal() {
-				continue
-			}
-			keys := []string{""}
-			if key := t.workload(p); touched[key] {
-				keys = append(keys, key)
-			}
-			for _, key := range keys {
-				before.add(key, n, 1)
-				if !r.View.Gone(p) {
-					after.add(key, n, 1)
-				}
-			}
+// across are the workload's replicas on each of the nodes.
+func across(w *simulate.WorkloadChange, nodes []simulate.NodeChange) []simulate.Replicas {
+	list := make([]simulate.Replicas, len(nodes))
+	for i, n := range nodes {
+		j, ok := slices.BinarySearchFunc(w.Nodes, n.Node.Index, func(r simulate.Replicas, index int) int { return r.Node.Index - index })
+		if ok {
+			list[i] = w.Nodes[j]
 		}
 	}
-	for p, n := range r.Landed {
-		if n != nil {
-			after.add("", n, 1)
-			after.add(t.workload(p), n, 1)
+	return list
+}
+
+// unplaced says how many pods would not come back, and why.
+func unplaced(c *simulate.Comparison) []string {
+	var lines []string
+	for _, l := range []struct {
+		pods int
+		text string
+	}{
+		{c.NoRoom, "would find no room"},
+		{c.NoOwner, "without an owner would not be replaced"},
+	} {
+		if l.pods > 0 {
+			lines = append(lines, Count(l.pods, "pod")+" "+l.text)
 		}
 	}
-	return before, after
+	return lines
 }
 
-func (t *table) workload(p *cluster.Pod) string {
-	o := t.snapshot.Top(p.PodInfo)
-	if o == nil {
-		return "Pod " + p.Key()
+// changedNodes are the nodes to show, by name: all when they are few, else those whose number of pods changes most.
+func changedNodes(all []simulate.NodeChange) []simulate.NodeChange {
+	if len(all) <= matrixNodes {
+		return all
 	}
-	return fmt.Sprintf("%s %s/%s", o.Kind, p.Namespace, o.Name)
-}
-
-// changedNodes are the nodes to show: all when they are few, else those whose number of pods changes most.
-func (t *table) changedNodes(before, after tally) []*cluster.Node {
-	nodes := slices.Clone(t.snapshot.Nodes)
-	if len(nodes) <= matrixNodes {
-		return nodes
-	}
-	by := func(n *cluster.Node) int {
-		d := after[""][n] - before[""][n]
+	by := func(n simulate.NodeChange) int {
+		d := n.After.Pods - n.Before.Pods
 		return max(d, -d)
 	}
-	slices.SortStableFunc(nodes, func(a, b *cluster.Node) int { return by(b) - by(a) })
+	nodes := slices.Clone(all)
+	slices.SortStableFunc(nodes, func(a, b simulate.NodeChange) int { return by(b) - by(a) })
 	nodes = nodes[:matrixNodes]
-	slices.SortFunc(nodes, func(a, b *cluster.Node) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(nodes, func(a, b simulate.NodeChange) int { return a.Node.Index - b.Node.Index })
 	return nodes
-}
-
-func (t *table) pending(r *simulate.Result) int {
-	n := 0
-	for _, to := range r.Landed {
-		if to == nil {
-			n++
-		}
-	}
-	return n
 }
 
 func change(before, after int) string {
@@ -128,15 +92,4 @@ func change(before, after int) string {
 		return fmt.Sprint(before)
 	}
 	return fmt.Sprintf("%d → %d", before, after)
-}
-
-func sortedKeys(t tally) []string {
-	var keys []string
-	for k := range t {
-		if k != "" {
-			keys = append(keys, k)
-		}
-	}
-	slices.Sort(keys)
-	return keys
 }
