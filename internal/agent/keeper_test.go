@@ -168,6 +168,14 @@ func TestSettingsThatAreRemovedOrChangedAreWrittenAnew(t *testing.T) {
 	if s := w.status(); len(s.Recent) != 3 || !strings.Contains(s.Recent[2].Text, "what stand-ins should know was removed or changed") {
 		t.Errorf("recent: %+v", s.Recent)
 	}
+	ours, err := os.ReadDir(filepath.Join(dir, cni.OriginalDir))
+	w.must(err)
+	for _, e := range ours {
+		target := install.Target{BinDir: dir, Plugin: e.Name(), SubDir: cni.OriginalDir}
+		if err := target.Validate(); e.IsDir() && err == nil {
+			t.Errorf("%s is ours, and would be taken for a plugin's name", e.Name())
+		}
+	}
 	w.eventually("it is uninstalled", func() bool {
 		return Run(t.Context(), Streams{Out: io.Discard, Err: io.Discard}, []string{"uninstall", "--bin-dir", dir, "--plugin", filepath.Base(plugin)}) == exitOK
 	})

@@ -114,7 +114,7 @@ func others(t Target, on platform) (bool, error) {
 		return false, fmt.Errorf("list %s: %w", t.sub(), err)
 	}
 	for _, e := range entries {
-		if e.IsDir() || e.Name() == t.Plugin {
+		if e.IsDir() || sameName(e.Name(), t.Plugin, on.goos) {
 			continue
 		}
 		first, err := inspect(filepath.Join(t.BinDir, e.Name()), on)

@@ -68,7 +68,7 @@ func problems(t Target, s State, withExecutable bool) []string {
 		say(err != nil, "%v", err)
 		say(err == nil && p.StandIn() && p.SHA256 != s.Executable.SHA256, "the stand-in in place is another version than %s", s.Executable.Path)
 	}
-	say(len(s.Asides) > 0, "%d replaced files wait in %s until nothing runs them", len(s.Asides), filepath.Join(t.SubDir, "install"))
+	say(len(s.Asides) > 0, "%d replaced files wait in %s until nothing runs them", len(s.Asides), filepath.Join(t.SubDir, workDir))
 	return list
 }
 

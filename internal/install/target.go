@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 )
 
@@ -14,8 +15,10 @@ type Target struct {
 	SubDir string // base name of our sub-folder of BinDir
 }
 
-// Validate reports every mistake in t that can be seen without a disk.
-func (t Target) Validate() error {
+// Validate reports the first mistake in t that can be seen without a disk.
+func (t Target) Validate() error { return t.validate(runtime.GOOS) }
+
+func (t Target) validate(goos string) error {
 	if t.BinDir == "" {
 		return fmt.Errorf("plugin folder is empty; give --bin-dir")
 	}
@@ -26,12 +29,37 @@ func (t Target) Validate() error {
 		if part.name != filepath.Base(part.name) || part.name == "." || part.name == ".." || strings.ContainsAny(part.name, `/\`) {
 			return fmt.Errorf("%s name %q must be a bare file name", part.what, part.name)
 		}
+		if goos == "windows" && (strings.Contains(part.name, ":") || strings.TrimRight(part.name, ". ") != part.name) {
+			return fmt.Errorf("%s name %q must have no colon and end in no dot or blank: it would be another file's on Windows", part.what, part.name)
+		}
 	}
-	if strings.EqualFold(t.Plugin, t.SubDir) {
+	if sameName(t.Plugin, t.SubDir, goos) {
 		return fmt.Errorf("plugin name %q is the name of the sub-folder", t.Plugin)
+	}
+	if reserved(t.Plugin, goos) {
+		return fmt.Errorf("plugin name %q is reserved: a file or folder of ours has it in %s", t.Plugin, t.SubDir)
 	}
 	return nil
 }
+
+// reserved reports whether something other than an original has the name in our
+// sub-folder: the folder of this package's working files, that of the stand-in's
+// (package cni), those of the agent's self-tests. Nor may it read as a file that
+// was renamed out of another one's way.
+func reserved(name, goos string) bool {
+	if goos == "windows" {
+		name = strings.ToLower(name)
+	}
+	return name == workDir || name == "gate" || strings.HasPrefix(name, "selftest-") || strings.Contains(name, asideInfix)
+}
+
+// sameName reports whether two names are those of one file.
+func sameName(a, b, goos string) bool {
+	return a == b || goos == "windows" && strings.EqualFold(a, b)
+}
+
+// workDir is the base name of the folder of working files.
+const workDir = "install"
 
 // PluginPath is where the container runtime looks for the plugin.
 func (t Target) PluginPath() string { return filepath.Join(t.BinDir, t.Plugin) }
@@ -43,7 +71,7 @@ func (t Target) OriginalPath() string { return filepath.Join(t.sub(), t.Plugin) 
 func (t Target) OriginalDir() string { return t.sub() }
 
 func (t Target) sub() string         { return filepath.Join(t.BinDir, t.SubDir) }
-func (t Target) work() string        { return filepath.Join(t.sub(), "install") }
+func (t Target) work() string        { return filepath.Join(t.sub(), workDir) }
 func (t Target) nextPath() string    { return filepath.Join(t.work(), t.Plugin+".next") }
 func (t Target) savedPath() string   { return filepath.Join(t.work(), t.Plugin+".saved") }
 func (t Target) journalPath() string { return filepath.Join(t.work(), t.Plugin+".journal") }
@@ -61,8 +89,9 @@ func (t Target) asidePaths() ([]string, error) {
 		return nil, fmt.Errorf("list %s: %w", t.work(), err)
 	}
 	var paths []string
+	prefix := t.Plugin + asideInfix
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), t.Plugin+asideInfix) {
+		if name := e.Name(); len(name) > len(prefix) && sameName(name[:len(prefix)], prefix, runtime.GOOS) {
 			paths = append(paths, filepath.Join(t.work(), e.Name()))
 		}
 	}
