@@ -9,13 +9,14 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"runtime"
-	"text/tabwriter"
 	"time"
 
 	"evenkeel.dev/evenkeel/internal/agentconfig"
+	"evenkeel.dev/evenkeel/internal/cni"
 	"evenkeel.dev/evenkeel/internal/install"
-	"evenkeel.dev/evenkeel/internal/pace"
 	"evenkeel.dev/evenkeel/internal/sock"
 )
 
@@ -23,9 +24,10 @@ import (
 type statusReport struct {
 	// Install is nil where no plugin was named and no agent answered.
 	Install *install.Status `json:"install"`
-	// Agent is nil where none answered.
-	Agent    *Status  `json:"agent"`
-	Problems []string `json:"problems"`
+	// Agent is nil where none answered; then Unattended is what goes on without.
+	Agent      *Status         `json:"agent"`
+	Unattended *cni.Unattended `json:"unattended,omitempty"`
+	Problems   []string        `json:"problems"`
 }
 
 func cmdStatus(ctx context.Context, s Streams, args []string) error {
@@ -93,14 +95,40 @@ func collect(ctx context.Context, f installFlags, conf agentconfig.Config, socke
 		if r.Install == nil {
 			return r, fmt.Errorf("no agent answers (%w), and no plugin is named with --bin-dir and --plugin", agentErr)
 		}
-		r.Problems = append(r.Problems, fmt.Sprintf("no agent answers: %v", agentErr))
+		r.Problems = append(r.Problems, noAgent(agentErr))
+		r.lookUnattended()
 	}
 	return r, nil
 }
 
+// noAgent tells an agent that hangs from one that is not there.
+func noAgent(err error) string {
+	const then = "pods wait for it for a while, then start by lock files"
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) {
+		return fmt.Sprintf("the agent hangs: it has not answered for %s; %s", askPatience, then)
+	}
+	return fmt.Sprintf("no agent answers: %v; %s", err, then)
+}
+
+// lookUnattended looks at what the stand-ins do by themselves.
+func (r *statusReport) lookUnattended() {
+	if !r.Install.Installed {
+		return
+	}
+	u, err := cni.LookUnattended(filepath.Dir(r.Install.Original.Path), time.Now(), runtime.NumCPU())
+	if err != nil {
+		r.Problems = append(r.Problems, fmt.Sprintf("what starts without an agent cannot be counted: %v", err))
+		return
+	}
+	r.Unattended = &u
+}
+
+// askPatience is how long an agent has to answer.
+const askPatience = 10 * time.Second
+
 // askAgent asks the agent at socket for its status.
 func askAgent(ctx context.Context, socket string) (Status, error) {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, askPatience)
 	defer cancel()
 	client := http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true,
@@ -140,98 +168,3 @@ func (httpConn) LocalAddr() net.Addr              { return &net.UnixAddr{} }
 func (httpConn) RemoteAddr() net.Addr             { return &net.UnixAddr{} }
 func (httpConn) SetDeadline(time.Time) error      { return nil }
 func (httpConn) SetWriteDeadline(time.Time) error { return nil }
-
-func (r statusReport) print(w io.Writer) error {
-	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	if st := r.Install; st != nil {
-		fmt.Fprintf(t, "PLUGIN\t%s\n", st.InPlace.Path)
-		fmt.Fprintf(t, "INSTALLED\t%s\n", yes(st.Installed))
-		fmt.Fprintf(t, "IN PLACE\t%s\n", describe(st.InPlace))
-		fmt.Fprintf(t, "ORIGINAL\t%s\n", describe(st.Original))
-	}
-	if a := r.Agent; a != nil {
-		a.print(t)
-	} else {
-		fmt.Fprintf(t, "AGENT\tnone\n")
-	}
-	for _, p := range r.Problems {
-		fmt.Fprintf(t, "PROBLEM\t%s\n", p)
-	}
-	return t.Flush()
-}
-
-func (s Status) print(w io.Writer) {
-	q := s.Queue
-	fmt.Fprintf(w, "AGENT\t%s, up %s, ready %s (%d pods known from %s)\n", s.Version,
-		time.Since(s.Started).Round(time.Second), yes(s.Ready), s.Pods.Known, s.Pods.Source)
-	fmt.Fprintf(w, "LIMIT\t%d, by %s%s%s\n", q.Limit, q.LimitedBy, of(s.Policy), modes(q))
-	fmt.Fprintf(w, "STARTING\t%d\n", len(q.Holding)+q.LockHolders)
-	for _, h := range q.Holding {
-		fmt.Fprintf(w, "\t%s/%s\t%s\t%s\n", h.Namespace, h.Name, h.Phase, h.For.Std().Round(time.Second))
-	}
-	if q.LockHolders > 0 {
-		fmt.Fprintf(w, "\t%d under a lock file, from when no agent was there\n", q.LockHolders)
-	}
-	fmt.Fprintf(w, "WAITING\t%d\n", len(q.Waiting))
-	for n, p := range q.Waiting {
-		fmt.Fprintf(w, "\t%d. %s/%s\t%s\twaited %s\n", n+1, p.Namespace, p.Name, waiterState(p), p.Waited.Std().Round(time.Second))
-	}
-	if len(s.Recent) > 0 {
-		fmt.Fprintf(w, "RECENT\t\n")
-	}
-	for _, n := range s.Recent {
-		fmt.Fprintf(w, "\t%s\t%s\n", n.At.UTC().Format(time.RFC3339), n.Text)
-	}
-}
-
-// of names the policy, if it is not the file alone that holds.
-func of(p PolicyStatus) string {
-	if p.Name == "" {
-		return ""
-	}
-	return " of PacePolicy " + p.Name
-}
-
-func modes(q pace.Snapshot) string {
-	text := ""
-	if q.Recovering {
-		text += "; recovering after a restart"
-	}
-	if q.Maintenance {
-		text += "; nobody is let through while the plugin is replaced"
-	}
-	return text
-}
-
-func waiterState(w pace.Waiter) string {
-	switch {
-	case w.SlotKept:
-		return "a slot is kept for it"
-	case w.Overdue:
-		return "overdue"
-	case w.Present:
-		return "present"
-	}
-	return "between two attempts"
-}
-
-func describe(f install.FileStatus) string {
-	if f.Kind == install.Absent {
-		return "none"
-	}
-	what := "not ours"
-	if f.StandIn {
-		what = "stand-in " + f.Version
-	}
-	if f.LinkTo != "" {
-		what += ", link to " + f.LinkTo
-	}
-	return fmt.Sprintf("%s, %d bytes, sha256 %.12s", what, f.Size, f.SHA256)
-}
-
-func yes(b bool) string {
-	if b {
-		return "yes"
-	}
-	return "no"
-}

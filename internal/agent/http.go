@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -26,7 +27,7 @@ func (a *Agent) handler(reg prometheus.Gatherer) *http.ServeMux {
 	})
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		if s, _ := a.status(false); !s.Ready {
-			http.Error(w, fmt.Sprintf("not ready: %+v", s.Conditions), http.StatusServiceUnavailable)
+			http.Error(w, "not ready: "+strings.Join(s.Conditions.missing(), ", "), http.StatusServiceUnavailable)
 			return
 		}
 		fmt.Fprintln(w, "ok")

@@ -174,6 +174,23 @@ func (l *loop) judge(now time.Time, key string) {
 	}
 }
 
+// waitsFor is what each pod with a slot has yet to do, as far as is known.
+func (b *podBook) waitsFor(now time.Time) map[string]string {
+	list := map[string]string{}
+	for key, w := range b.slots {
+		p := b.pods[w.pod]
+		switch {
+		case p == nil:
+			list[key] = "the pod is not known yet"
+		case !podstate.Is(p, key):
+			list[key] = "another pod of its name is known"
+		default:
+			list[key] = b.rules.Judge(w.memory, p, now).Detail
+		}
+	}
+	return list
+}
+
 // judgeAll judges every pod with a slot, after something that concerns them all.
 func (l *loop) judgeAll(now time.Time) {
 	for key := range l.pods.slots {

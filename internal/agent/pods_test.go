@@ -215,3 +215,16 @@ func TestWithoutTheAPIPodsStartAtThePaceOfSlotTimeout(t *testing.T) {
 		t.Fatal("ready although the pods are unknown")
 	}
 }
+
+// The way out for one pod at three in the morning.
+func TestAPodThatIsAnnotatedWhileItWaitsIsLetThroughAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, limit(1)).settled()
+	w.pod(pod("a"))
+	w.pod(pod("b"))
+	w.eventually("the pods are known", func() bool { return w.status().Pods.Known == 2 })
+	w.add("a").granted()
+	b := w.add("b").waits()
+	w.pod(pod("b", func(p *corev1.Pod) { p.Annotations = map[string]string{"evenkeel.dev/pace": "skip"} }))
+	b.granted().done(0)
+}

@@ -78,6 +78,9 @@ func (l *loop) arrive(now time.Time, s *session) {
 		l.pods.asks(now, s.req.Key())
 	}
 	if s.waiting {
+		rank, waiting, waited, _ := l.queue.Position(now, s.id)
+		l.log.Info("waits", "pod", s.req.Namespace+"/"+s.req.Name, "sandbox", s.req.Container, "attempt", s.req.Attempt,
+			"rank", rank, "waiting", waiting, "waited", waited.Round(time.Millisecond))
 		l.tell(now, s)
 		l.silent = append(l.silent, s)
 	}
@@ -89,6 +92,7 @@ func (l *loop) done(now time.Time, s *session, d paceapi.Done) {
 	if d.Exit != 0 {
 		l.log.Warn("the plugin failed", "pod", s.req.Namespace+"/"+s.req.Name, "exit", d.Exit, "took", took)
 	}
+	l.log.Debug("the plugin is done", "pod", s.req.Namespace+"/"+s.req.Name, "exit", d.Exit, "took", took)
 	l.apply(now, l.queue.Done(now, s.id, took, d.Exit == 0))
 	if d.Exit == 0 {
 		l.pods.identify(&s.req)

@@ -22,6 +22,8 @@ type Status struct {
 	Policy PolicyStatus `json:"policy"`
 	// Queue is who starts and who waits.
 	Queue pace.Snapshot `json:"queue"`
+	// WaitsFor is what pods with a slot have yet to do before it ends, by UID.
+	WaitsFor map[string]string `json:"waitsFor"`
 	// Connections of executables, waiting or running.
 	Connections int `json:"connections"`
 	// Install is what is installed; nil for an agent that installs nothing.
@@ -41,7 +43,26 @@ type Conditions struct {
 	Synced    bool `json:"synced"`    // every pod of the node is known
 }
 
-func (c Conditions) ready() bool { return c.Installed && c.Tested && c.Listening && c.Synced }
+func (c Conditions) ready() bool { return len(c.missing()) == 0 }
+
+// missing says in words which of them do not hold.
+func (c Conditions) missing() []string {
+	var list []string
+	for _, each := range []struct {
+		holds bool
+		not   string
+	}{
+		{c.Installed, "the stand-in is not in place"},
+		{c.Tested, "the stand-in has not reached this agent"},
+		{c.Listening, "the socket does not listen"},
+		{c.Synced, "the node's pods are not known yet"},
+	} {
+		if !each.holds {
+			list = append(list, each.not)
+		}
+	}
+	return list
+}
 
 // PolicyStatus is where the limits in force come from.
 type PolicyStatus struct {
@@ -67,8 +88,10 @@ func (a *Agent) status(files bool) (Status, bool) {
 	}
 	p := a.policyInForce()
 	s.Policy = PolicyStatus{Name: p.Name, Generation: p.Generation}
-	alive := a.loop.ask(func(time.Time) {
+	alive := a.loop.ask(func(now time.Time) {
+		a.loop.apply(now, a.loop.queue.Tick(now)) // durations are as of now then
 		s.Queue = a.loop.queue.Snapshot()
+		s.WaitsFor = a.loop.pods.waitsFor(now)
 		s.Connections = len(a.loop.sessions)
 		s.Conditions.Synced = a.loop.pods.synced
 		s.Pods.Known = len(a.loop.pods.pods)

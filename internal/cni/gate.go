@@ -69,7 +69,7 @@ func newGate(c *call, pod Pod) *gate {
 	if err == nil {
 		booted = now.Add(-uptime)
 	}
-	g.stamp = findStamp(filepath.Join(stateDir(dir), "first"), paceapi.Request{UID: pod.UID, Namespace: pod.Namespace, Name: pod.Name}.Key(), now, booted)
+	g.stamp = findStamp(stampDir(dir), paceapi.Request{UID: pod.UID, Namespace: pod.Namespace, Name: pod.Name}.Key(), now, booted)
 	g.queue = &lockQueue{dir: stateDir(dir), limit: s.Limit, last: c.original}
 	return g
 }

@@ -12,22 +12,36 @@ type Load struct{ CPU, Memory, IO float64 }
 // adaptiveDefault is what the adaptive limit calls short when no thresholds are configured.
 var adaptiveDefault = Pressure{CPU: 90, Memory: 95, IO: 50}
 
-// exceeds reports whether the load is above any threshold that is set.
-func (l Load) exceeds(p Pressure) bool {
-	return p.CPU > 0 && l.CPU > p.CPU || p.Memory > 0 && l.Memory > p.Memory || p.IO > 0 && l.IO > p.IO
+// A Shortage is what a sample has too much of.
+type Shortage struct {
+	Of    string  `json:"of"`    // "cpu", "memory" or "io"
+	Now   float64 `json:"now"`   // percent, in the last sample
+	Above float64 `json:"above"` // the threshold
+}
+
+// shortages are the thresholds, of those that are set, which the load is above.
+func (l Load) shortages(p Pressure) []Shortage {
+	var short []Shortage
+	for _, s := range []Shortage{{"cpu", l.CPU, p.CPU}, {"memory", l.Memory, p.Memory}, {"io", l.IO, p.IO}} {
+		if s.Above > 0 && s.Now > s.Above {
+			short = append(short, s)
+		}
+	}
+	return short
 }
 
 // pressure is the limit's lid while the node is short of something.
 type pressure struct {
-	lid int     // 0 is none
-	at  instant // of the last sample
+	lid   int        // 0 is none
+	short []Shortage // of the last sample
+	at    instant    // of the last sample
 }
 
 // note lowers the lid to one, or raises it by one until it no longer matters.
-func (p *pressure) note(t instant, short bool, limit int) {
-	p.at = t
+func (p *pressure) note(t instant, short []Shortage, limit int) {
+	p.at, p.short = t, short
 	switch {
-	case short:
+	case len(short) > 0:
 		p.lid = 1
 	case p.lid >= limit-1:
 		p.lid = 0
@@ -58,9 +72,12 @@ func (q *Queue) Sample(now time.Time, load Load) Output {
 	thresholds := adaptiveDefault
 	if limits.Pressure != nil {
 		thresholds = *limits.Pressure
-		q.pressure.note(t, load.exceeds(thresholds), q.aimd.limit())
 	}
-	q.aimd.short = load.exceeds(thresholds)
+	short := load.shortages(thresholds)
+	if limits.Pressure != nil {
+		q.pressure.note(t, short, q.aimd.limit())
+	}
+	q.aimd.short = len(short) > 0
 	q.aimd.shortUntil = t + sampleLife
 	if q.aimd.short {
 		q.aimd.cut(t)

@@ -11,6 +11,10 @@ type Snapshot struct {
 	// Limit now, and what it is now set by: "maxConcurrent", "adaptive" or "pressure".
 	Limit     int    `json:"limit"`
 	LimitedBy string `json:"limitedBy"`
+	// Short is what the node had too little of at the last sample, where LimitedBy is "pressure"; empty once it recovers.
+	Short []Shortage `json:"short,omitempty"`
+	// NextStart is in how long the rate limit allows the next start; 0 if it does now.
+	NextStart Duration `json:"nextStart,omitempty"`
 	// Holding slots, longest first.
 	Holding []Holder `json:"holding"`
 	// Waiting pods in the order of their turns.
@@ -77,6 +81,12 @@ func (q *Queue) Snapshot() Snapshot {
 		Connected:    len(q.attempts),
 		PluginMedian: Duration(q.plugin.median),
 		PluginP99:    Duration(q.plugin.p99),
+	}
+	if s.LimitedBy == "pressure" {
+		s.Short = slices.Clone(q.pressure.short)
+	}
+	if next := q.limiter.next(t); next != never {
+		s.NextStart = Duration(next - t)
 	}
 	for _, p := range q.pods {
 		if p.slot != nil {

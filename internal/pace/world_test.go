@@ -325,6 +325,12 @@ func (w *world) status() string {
 			b.WriteString(" " + flag.name)
 		}
 	}
+	for _, short := range s.Short {
+		fmt.Fprintf(&b, " %s=%g>%g", short.Of, short.Now, short.Above)
+	}
+	if s.NextStart > 0 {
+		fmt.Fprintf(&b, " next start in %s", s.NextStart.Std().Round(time.Millisecond))
+	}
 	if s.LockHolders > 0 {
 		fmt.Fprintf(&b, " lockHolders=%d", s.LockHolders)
 	}

@@ -16,7 +16,7 @@ type Verdict struct {
 	// Gone pods have ended for good, so that a place in the queue goes too. Implies Release.
 	Gone   bool
 	Reason pace.ReleaseReason
-	// Detail is the fact behind the reason, for people: "app: CrashLoopBackOff".
+	// Detail is the fact behind the reason, for people: "app: CrashLoopBackOff"; or what the pod has yet to do.
 	Detail string
 	// Recheck is when to judge again if the pod has not changed; zero is never.
 	Recheck time.Time
@@ -50,7 +50,7 @@ func (r Rules) Judge(m Memory, pod *corev1.Pod, now time.Time) Verdict {
 			return v
 		}
 	}
-	return Verdict{}
+	return Verdict{Detail: j.missing()}
 }
 
 func release(reason pace.ReleaseReason, detail string) (Verdict, bool) {
@@ -61,7 +61,7 @@ func release(reason pace.ReleaseReason, detail string) (Verdict, bool) {
 // node's clock was set back: how long ago it was nobody knows, so it was long ago.
 func (j judgement) holdFor(d pace.Duration, since time.Time, reason pace.ReleaseReason, detail string) (Verdict, bool) {
 	if end := since.Add(d.Std()); !since.After(j.now) && j.now.Before(end) {
-		return Verdict{Recheck: end}, true
+		return Verdict{Recheck: end, Detail: detail}, true
 	}
 	return release(reason, detail)
 }
@@ -162,11 +162,34 @@ func (j judgement) started() (Verdict, bool) {
 	case last.IsZero():
 		return Verdict{}, false
 	case j.StartedWhen == Ready && readinessProbed(j.pod):
-		return Verdict{}, true
+		return Verdict{Detail: "not ready yet"}, true
 	case vouched:
 		return release(ReasonStarted, "")
 	}
-	return j.holdFor(j.Settle, last, ReasonStarted, "")
+	v, _ := j.holdFor(j.Settle, last, ReasonStarted, "")
+	if !v.Release {
+		v.Detail = "has run for less than " + j.Settle.String()
+	}
+	return v, true
+}
+
+// missing is what keeps a pod from having started, of which no rule knows how long it may take.
+func (j judgement) missing() string {
+	for _, c := range lasting(j.pod) {
+		status, _ := statusOf(allStatuses(j.pod), c.Name)
+		switch {
+		case !j.newContainer(status):
+		case !j.hasStarted(status):
+			return c.Name + ": runs, has not started yet"
+		default:
+			continue
+		}
+		if _, sandbox := j.newCondition(j.pod, corev1.PodReadyToStartContainers); sandbox || !j.pluginDone.IsZero() {
+			return c.Name + ": not created yet"
+		}
+		return "no new sandbox is shown yet"
+	}
+	return ""
 }
 
 func (j judgement) hasStarted(status corev1.ContainerStatus) bool {
