@@ -25,7 +25,7 @@ func (r statusReport) print(w io.Writer) error {
 		fmt.Fprintf(t, "AGENT\tnone\n")
 	}
 	if u := r.Unattended; u != nil {
-		fmt.Fprintf(t, "BY LOCK FILES\t%d plugins run, limit %d; %d pods wait%s\n", u.Running, u.Limit, u.Waiting, since(u.First))
+		fmt.Fprintf(t, "BY LOCK FILES\t%d plugins run, limit %d; %d pods queue for their turn%s\n", u.Running, u.Limit, u.Waiting, since(u.First))
 	}
 	for _, p := range r.Problems {
 		fmt.Fprintf(t, "PROBLEM\t%s\n", p)

@@ -88,7 +88,7 @@ func TestStatusWithoutAnAgentSaysWhatStartsWithoutIt(t *testing.T) {
 	}
 	_, got, _ := strings.Cut(printed(t, r), "AGENT")
 	want := `          none
-BY LOCK FILES  2 plugins run, limit 2; 7 pods wait, the first for 42s
+BY LOCK FILES  2 plugins run, limit 2; 7 pods queue for their turn, the first for 42s
 PROBLEM        no agent answers: connection refused; pods wait for it for a while, then start by lock files
 PROBLEM        the agent hangs: it has not answered for 10s; pods wait for it for a while, then start by lock files
 PROBLEM        the agent hangs: it has not answered for 10s; pods wait for it for a while, then start by lock files
