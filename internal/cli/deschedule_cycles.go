@@ -23,6 +23,9 @@ func (d *deschedule) cycles(ctx context.Context, trace controller.Tracer) error 
 		Programs: d.policy, Metrics: d.metrics, Log: d.log, Self: d.self, Interval: d.flags.Interval, Trace: trace,
 	}
 	beside := kube.Beside{Usage: d.usage}
+	if d.flags.Compat == "" {
+		beside.Starts = kube.NodePaces(d.client)
+	}
 	if !d.flags.DryRun {
 		executor, closeEvents := d.executor()
 		defer closeEvents()

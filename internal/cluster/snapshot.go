@@ -26,6 +26,7 @@ type Snapshot struct {
 	StorageClasses  map[string]*StorageClass
 	Workloads       map[string]*Workload // by UID
 	Usage           Usage
+	Starts          map[string]Starts // by node, where an agent reports them
 	Has             Has
 
 	nodeByName map[string]*Node
@@ -51,6 +52,7 @@ type Parts struct {
 	StorageClasses  []*StorageClass
 	Workloads       []*Workload
 	Usage           Usage
+	Starts          map[string]Starts
 	Has             Has
 	Notes           []string
 }
@@ -59,7 +61,7 @@ type Parts struct {
 // such a cluster can't exist, and a plan made from it could evict the wrong pod. A pod that names a node that is not among the
 // parts is kept, without a node, and noted.
 func (p *Parts) Snapshot(takenAt time.Time) (*Snapshot, error) {
-	s := &Snapshot{TakenAt: takenAt, Resources: p.Resources, Usage: p.Usage, Has: p.Has, Notes: slices.Clone(p.Notes)}
+	s := &Snapshot{TakenAt: takenAt, Resources: p.Resources, Usage: p.Usage, Starts: p.Starts, Has: p.Has, Notes: slices.Clone(p.Notes)}
 	if s.Resources == nil {
 		s.Resources = NewResources()
 	}

@@ -28,6 +28,7 @@ const (
 	GateBudget    = "budget"      // PodDisruptionBudgets
 	GateGentle    = "gentle"      // the share of a workload that one cycle moves
 	GateForesight = "foresight"   // its replacement could not start anywhere better
+	GatePace      = "pace"        // the nodes that could take its replacement have as many to start as they start at once
 	GateObjection = "objection"   // another strategy would move it, or other pods, away again from wherever it could start
 )
 
@@ -41,6 +42,7 @@ type cycle struct {
 	allowed   *allowance
 	budgets   *gate.Budgets
 	gentle    *gate.Gentle
+	starts    *gate.Starts // nil in the compatible mode
 	foresight *gate.Foresight
 	effort    *fit.Effort // nil in the compatible mode
 	voices    []*voice    // those who may object to a move
@@ -60,14 +62,14 @@ func newCycle(s *cluster.Snapshot, p *policy.Policy, o Options, past *course) *c
 		}},
 	}
 	if past != nil {
-		c.limits, c.allowed, c.budgets, c.gentle, c.bare, c.effort = past.limits, past.allowed, past.budgets, past.gentle, past.bare, past.effort
+		c.limits, c.allowed, c.budgets, c.gentle, c.starts, c.bare, c.effort = past.limits, past.allowed, past.budgets, past.gentle, past.starts, past.bare, past.effort
 	} else {
 		c.limits = gate.NewCounter(gate.Limits{
 			Total: p.MaxNoOfPodsToEvictTotal, PerNode: p.MaxNoOfPodsToEvictPerNode, PerNamespace: p.MaxNoOfPodsToEvictPerNamespace,
 		})
 		c.budgets, c.gentle, c.bare = gate.NewBudgets(view), gate.NewGentle(view), map[string]int{}
 		if !o.Compat {
-			c.effort = fit.NewEffort(len(s.Pods))
+			c.effort, c.starts = fit.NewEffort(len(s.Pods)), gate.NewStarts(s)
 		}
 	}
 	if o.Extras.SoftTaints {
@@ -125,8 +127,12 @@ func (c *cycle) forStrategy(k *keeper) *strategy.Cycle {
 	}
 }
 
-// accept records a move and makes the rest of the cycle see it: the pod is gone, and room is booked on the node to, if one is given.
+// accept records a move and makes the rest of the cycle see it: the pod is gone, and room is booked on the node to, if one is given that is not its own.
 func (c *cycle) accept(p *cluster.Pod, m plan.Move, to *cluster.Node) {
+	c.countStart(p, to)
+	if to == p.Node {
+		to = nil
+	}
 	m.Seq = len(c.plan.Moves) + 1
 	if to != nil {
 		m.Room = to.Name
@@ -152,6 +158,20 @@ func (c *cycle) accept(p *cluster.Pod, m plan.Move, to *cluster.Node) {
 	if key := bareKey(c.view.Snapshot, p.PodInfo); key != "" {
 		c.bare[key]++
 	}
+}
+
+// countStart counts the start of a replacement on a node. A pod that an earlier look moved here is now to start there instead, or to stay where it was.
+func (c *cycle) countStart(p *cluster.Pod, to *cluster.Node) {
+	if to == nil {
+		return
+	}
+	if c.past.again(p) {
+		c.starts.Add(p.NodeName, -1)
+		if to.Name == c.past.origin[p.PodInfo].NodeName {
+			return
+		}
+	}
+	c.starts.Add(to.Name, 1)
 }
 
 // bareKey names the workload of a pod that no budget covers; empty if there is none, or a budget.

@@ -102,8 +102,12 @@ func (k *keeper) decideGently(p *cluster.Pod, why strategy.Why) (plan.Verdict, *
 
 // decidePlace asks where a replacement could start, if one is to.
 func (k *keeper) decidePlace(p *cluster.Pod, why strategy.Why) (plan.Verdict, *cluster.Node) {
-	if p.Owner() == nil || p.Terminal() || why.Anywhere {
+	if p.Owner() == nil || p.Terminal() || why.Anywhere && k.starts == nil {
 		return plan.Verdict{Accepted: true}, nil
+	}
+	if why.Anywhere {
+		to, v := k.paced(p)
+		return v, to
 	}
 	to, v := k.place(p, why)
 	return v, to

@@ -32,6 +32,7 @@ type course struct {
 	allowed *allowance
 	budgets *gate.Budgets
 	gentle  *gate.Gentle
+	starts  *gate.Starts
 	bare    map[string]int
 	effort  *fit.Effort
 
@@ -49,7 +50,7 @@ func settle(first *cycle, p *policy.Policy, o Options) (*plan.Plan, error) {
 		return first.plan, nil
 	}
 	x := &course{
-		start: first.view.Snapshot, plan: first.plan, limits: first.limits, allowed: first.allowed, budgets: first.budgets, gentle: first.gentle, bare: first.bare, effort: first.effort,
+		start: first.view.Snapshot, plan: first.plan, limits: first.limits, allowed: first.allowed, budgets: first.budgets, gentle: first.gentle, starts: first.starts, bare: first.bare, effort: first.effort,
 		at: map[*cluster.PodInfo]int{}, origin: map[*cluster.PodInfo]*cluster.PodInfo{}, off: map[usedNode]int{},
 	}
 	o.Around = nil // its strategies are measured once
@@ -81,7 +82,9 @@ func (c *cycle) goesOn(looks int) bool {
 }
 
 // heldBack reports whether what a gate refuses may well be moved in the next cycle.
-func heldBack(by string) bool { return by == GateLimit || by == GateBudget || by == GateGentle }
+func heldBack(by string) bool {
+	return by == GateLimit || by == GateBudget || by == GateGentle || by == GatePace
+}
 
 // again reports whether p stands for a replacement: moving it is no further eviction. There are none in the first look.
 func (x *course) again(p *cluster.Pod) bool { return x != nil && x.origin[p.PodInfo] != nil }

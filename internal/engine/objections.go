@@ -47,14 +47,17 @@ const (
 	impatientSearch = 2      // nodes
 )
 
-// hearing asks the other strategies about the nodes that could take a pod.
+// hearing asks the nodes' agents and the other strategies about the nodes that could take a pod.
 type hearing struct {
 	k     *keeper
 	pod   *cluster.Pod
-	nodes int // that were objected to
+	deaf  bool // to other strategies
+	nodes int  // that were objected to
 	by    *voice
 	early [2]*cluster.Node // the first that were objected to
 	first func() plan.Reason
+	paced int // nodes that have as many pods to start as they start at once
+	pace  plan.Reason
 }
 
 // Against implements gate.Others.
@@ -68,22 +71,46 @@ func (h *hearing) Allow(n *cluster.Node) bool {
 	if n == h.early[0] || n == h.early[1] {
 		return false
 	}
+	if reason, ok := h.k.starts.Check(n); !ok {
+		if h.count(n); h.paced == 0 {
+			h.pace = reason
+		}
+		h.paced++
+		return false
+	}
+	if h.deaf {
+		return true
+	}
 	for _, v := range h.k.voices {
 		if v.of == h.k.use {
 			continue
 		}
 		if against := v.against(h.pod, n); against != nil {
-			h.k.use.objections++
-			if h.nodes < len(h.early) {
-				h.early[h.nodes] = n
-			}
-			if h.nodes++; h.first == nil {
+			if h.count(n); h.first == nil {
 				h.by, h.first = v, against
 			}
 			return false
 		}
 	}
 	return true
+}
+
+// count counts a node that was objected to.
+func (h *hearing) count(n *cluster.Node) {
+	h.k.use.objections++
+	if h.nodes < len(h.early) {
+		h.early[h.nodes] = n
+	}
+	h.nodes++
+}
+
+// paceReason says that the nodes start no more for now.
+func (h *hearing) paceReason() plan.Reason {
+	r := h.pace
+	if h.paced > 1 {
+		r.Message = fmt.Sprintf("%d nodes that could take it start no more pods for now, the first: %s", h.paced, r.Message)
+	}
+	return r
 }
 
 // reason is the first objection.
@@ -96,30 +123,48 @@ func (h *hearing) reason() plan.Reason {
 	return plan.Reason{Code: r.Code, Message: message, Numbers: r.Numbers}
 }
 
-// place finds the node to book room on for a replacement of p: one that the strategy calls better and no other strategy objects to.
+// place finds the node to book room on for a replacement of p: one that the strategy calls better and nobody objects to.
 func (k *keeper) place(p *cluster.Pod, why strategy.Why) (*cluster.Node, plan.Verdict) {
 	h := &hearing{k: k, pod: p}
 	targets := gate.Targets{Nodes: why.Targets, Rest: why.Rest, Better: why.Better, Alike: why.Alike, Others: h}
 	n, reason, ok := k.foresight.Place(p, targets)
-	if !ok && why.Forced && (h.nodes > 0 || why.Targets != nil) && !k.foresight.ComesBack(p) {
-		n, reason, ok = k.force(p, targets)
+	if !ok && h.paced == 0 && why.Forced && (h.nodes > 0 || why.Targets != nil) && !k.foresight.ComesBack(p) {
+		deaf := &hearing{k: k, pod: p, deaf: true}
+		targets.Others = deaf
+		if n, reason, ok = k.force(p, targets, h.nodes > 0); deaf.paced > 0 {
+			h = deaf
+		}
 	}
 	switch {
 	case ok:
 		return n, plan.Verdict{Accepted: true}
+	case h.paced > 0:
+		return nil, plan.Verdict{Gate: GatePace, Reason: h.paceReason()}
 	case h.first != nil:
 		return nil, plan.Verdict{Gate: GateObjection, Reason: h.reason()}
 	}
 	return nil, plan.Verdict{Gate: GateForesight, Reason: reason}
 }
 
-// force finds a node for a pod that can't come back to its own: one that the strategy calls better, whoever objects, else any.
-func (k *keeper) force(p *cluster.Pod, t gate.Targets) (*cluster.Node, plan.Reason, bool) {
-	objected := t.Others.Against() > 0
-	if t.Others = nil; objected && t.Nodes != nil {
+// force finds a node for a pod that can't come back to its own: one that the strategy calls better, whichever strategy objects, else any.
+func (k *keeper) force(p *cluster.Pod, t gate.Targets, objected bool) (*cluster.Node, plan.Reason, bool) {
+	if objected && t.Nodes != nil {
 		if n, reason, ok := k.foresight.Place(p, t); ok {
 			return n, reason, ok
 		}
 	}
-	return k.foresight.Place(p, gate.Targets{})
+	return k.foresight.Place(p, gate.Targets{Others: t.Others})
+}
+
+// paced finds the node on which a replacement is likely to start of a pod that is to go wherever that is, and be it nowhere: its own, if no other can take it.
+func (k *keeper) paced(p *cluster.Pod) (*cluster.Node, plan.Verdict) {
+	h := &hearing{k: k, pod: p, deaf: true}
+	n, _, ok := k.foresight.Place(p, gate.Targets{Others: h})
+	if !ok && h.paced == 0 && k.foresight.ComesBack(p) {
+		n, ok = p.Node, h.Allow(p.Node)
+	}
+	if !ok && h.paced > 0 {
+		return nil, plan.Verdict{Gate: GatePace, Reason: h.paceReason()}
+	}
+	return n, plan.Verdict{Accepted: true}
 }

@@ -17,6 +17,8 @@ type UsageFunc func(ctx context.Context, resources *cluster.Resources, nodes []*
 type Beside struct {
 	// Usage measures, when set.
 	Usage UsageFunc
+	// Starts reads, when set, what starts on the nodes.
+	Starts StartsFunc
 	// Evicted reports, when set, whether the pod of that UID was evicted a moment ago: the picture of the cluster may be older
 	// than the eviction, and such a pod is shown as being deleted.
 	Evicted func(uid string) bool
@@ -42,6 +44,16 @@ func (b Beside) assemble(ctx context.Context, parts *cluster.Parts, now time.Tim
 			return nil, fmt.Errorf("measure usage: %w", err)
 		}
 		parts.Usage = usage
+	}
+	if b.Starts != nil {
+		starts, note, err := b.Starts(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if note != "" {
+			parts.Notes = append(parts.Notes, note)
+		}
+		parts.Starts = starts
 	}
 	slices.Sort(parts.Notes)
 	return parts.Snapshot(now)

@@ -158,7 +158,7 @@ func (w *scheduler) usedShare(n *cluster.Node) float64 {
 // Measurements and the status of budgets are those from before.
 func (r *Result) Snapshot() (*cluster.Snapshot, error) {
 	s := r.View.Snapshot
-	parts := cluster.Parts{Resources: s.Resources, Usage: s.Usage, Has: s.Has}
+	parts := cluster.Parts{Resources: s.Resources, Usage: s.Usage, Starts: s.Starts, Has: s.Has}
 	for _, n := range s.Nodes {
 		parts.Nodes = append(parts.Nodes, n.NodeInfo)
 	}

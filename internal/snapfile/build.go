@@ -53,7 +53,7 @@ func newBuilder(conv *cluster.Converter) *builder {
 	}
 	return &builder{
 		kinds: kinds(), conv: conv, parser: parser{known: map[quantity]resource.Quantity{}, resources: conv.Resources},
-		parts:  cluster.Parts{Resources: conv.Resources, Usage: cluster.Usage{Nodes: map[string]cluster.Amounts{}, Pods: map[string]cluster.Amounts{}}},
+		parts:  cluster.Parts{Resources: conv.Resources, Usage: cluster.Usage{Nodes: map[string]cluster.Amounts{}, Pods: map[string]cluster.Amounts{}}, Starts: map[string]cluster.Starts{}},
 		seen:   map[identity]place{},
 		listed: map[string]bool{}, counts: map[typeName]int{},
 	}

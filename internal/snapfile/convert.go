@@ -1,8 +1,13 @@
 package snapfile
 
 import (
+	"errors"
+	"strconv"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"evenkeel.dev/evenkeel/internal/cluster"
 )
 
 func (b *builder) addNode(o *node) *fieldError {
@@ -187,6 +192,22 @@ func (b *builder) addNodeMetrics(o *nodeMetrics) *fieldError {
 	}
 	b.newest.see(o.Timestamp.Time, "NodeMetrics", &o.Metadata, "timestamp")
 	b.parts.Usage.Nodes[o.Metadata.Name] = b.conv.Resources.Measured(list)
+	return nil
+}
+
+// addNodePace leaves out a report without a limit: the agent has not begun.
+func (b *builder) addNodePace(o *nodePace) *fieldError {
+	for _, field := range []struct {
+		name  string
+		value int
+	}{{"limit", o.Status.Limit}, {"starting", o.Status.Starting}, {"waiting", o.Status.Waiting}} {
+		if field.value < 0 {
+			return &fieldError{path: "status." + field.name, value: strconv.Itoa(field.value), err: errors.New("expected 0 or more")}
+		}
+	}
+	if o.Status.Limit > 0 {
+		b.parts.Starts[o.Metadata.Name] = cluster.Starts(o.Status)
+	}
 	return nil
 }
 

@@ -108,8 +108,8 @@ func (b *builder) readHeader(raw []byte, at place) error {
 		b.listed[kind] = true
 	}
 	for _, m := range h.Missing {
-		// A strategy that needs measurements says itself that it has none; to others their absence is no news.
-		if m.Kind == "NodeMetrics" || m.Kind == "PodMetrics" {
+		// A strategy that needs measurements says itself that it has none; to others their absence is no news. Nor is it that there are no agents.
+		if m.Kind == "NodeMetrics" || m.Kind == "PodMetrics" || m.Kind == "NodePace" {
 			continue
 		}
 		b.note("%s was not listed when the snapshot was taken: %s", m.Kind, m.Reason)

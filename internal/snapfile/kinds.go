@@ -101,6 +101,7 @@ func kinds() map[typeName]kind {
 		{"batch/v1", "Job"}:                       simple(namespaced, (*builder).addJob),
 		{"metrics.k8s.io/v1beta1", "NodeMetrics"}: of(clusterWide, (*builder).addNodeMetrics),
 		{"metrics.k8s.io/v1beta1", "PodMetrics"}:  of(namespaced, (*builder).addPodMetrics),
+		{"evenkeel.dev/v1alpha1", "NodePace"}:     of(clusterWide, (*builder).addNodePace),
 	}
 }
 

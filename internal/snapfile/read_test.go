@@ -148,6 +148,9 @@ func describe(s *cluster.Snapshot, r *snapfile.Report) string {
 	for _, name := range slices.Sorted(maps.Keys(s.Usage.Pods)) {
 		p("usage pod %s %v", name, s.Usage.Pods[name])
 	}
+	for _, name := range slices.Sorted(maps.Keys(s.Starts)) {
+		p("starts node %s %+v", name, s.Starts[name])
+	}
 	for _, q := range snapfile.QueriesOf(s.Usage.Queries) {
 		p("usage query %q %v %s", q.Query, q.Nodes, q.Failed)
 	}

@@ -46,6 +46,7 @@ func Resources() []Resource {
 		{"v1", "Pod", "/api/v1/pods", true},
 		{"metrics.k8s.io/v1beta1", "NodeMetrics", "/apis/metrics.k8s.io/v1beta1/nodes", false},
 		{"metrics.k8s.io/v1beta1", "PodMetrics", "/apis/metrics.k8s.io/v1beta1/pods", false},
+		{"evenkeel.dev/v1alpha1", "NodePace", "/apis/evenkeel.dev/v1alpha1/nodepaces", false},
 	}
 }
 

@@ -208,6 +208,15 @@ type nodeMetrics struct {
 	Usage     quantities  `json:"usage,omitempty"`
 }
 
+type nodePace struct {
+	header
+	Status struct {
+		Limit    int `json:"limit,omitempty"`
+		Starting int `json:"starting,omitempty"`
+		Waiting  int `json:"waiting,omitempty"`
+	} `json:"status,omitzero"`
+}
+
 type podMetrics struct {
 	header
 	Timestamp  metav1.Time        `json:"timestamp,omitzero"`

@@ -53,6 +53,7 @@ func (b *Builder) Pod(p *corev1.Pod) { b.parts.Pods = append(b.parts.Pods, b.con
 //	nodemetrics n1 cpu=3 mem=1Gi
 //	podmetrics shop/web-1 cpu=300m mem=64Mi
 //	query n1 0.8
+//	nodepace n1 limit=3 starting=1 waiting=2
 //
 // A pod is running and ready, an hour old, of one container app:1, unless words say otherwise; see podWord.
 func (b *Builder) Lines(text string) error {
@@ -115,9 +116,23 @@ func (b *Builder) line(words []string) error {
 		}
 		b.parts.Usage.Queries[cluster.AnyQuery].Nodes[name] = value
 		return err
+	case "nodepace":
+		return b.startsLine(name, words)
 	default:
 		return fmt.Errorf("unknown kind %q", kind)
 	}
+	return nil
+}
+
+func (b *Builder) startsLine(name string, words []string) error {
+	var s cluster.Starts
+	if _, err := fmt.Sscanf(strings.Join(words, " "), "limit=%d starting=%d waiting=%d", &s.Limit, &s.Starting, &s.Waiting); err != nil {
+		return err
+	}
+	if b.parts.Starts == nil {
+		b.parts.Starts = map[string]cluster.Starts{}
+	}
+	b.parts.Starts[name] = s
 	return nil
 }
 

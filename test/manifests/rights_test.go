@@ -58,6 +58,8 @@ func TestServiceAccountMayNotDoHarm(t *testing.T) {
 				{"watch", "", "nodes", "", true},
 				{"create", "", "pods/eviction", "", true},
 				{"list", "metrics.k8s.io", "pods", "", true},
+				{"list", "evenkeel.dev", "nodepaces", "", true},
+				{"patch", "evenkeel.dev", "nodepaces", "", false},
 				{"create", "coordination.k8s.io", "leases", "", overlay.name == "deployment"},
 				{"update", "coordination.k8s.io", "leases", "descheduler", overlay.name == "deployment"},
 				{"update", "coordination.k8s.io", "leases", "kube-scheduler", false},
