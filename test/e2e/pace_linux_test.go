@@ -16,7 +16,7 @@ func TestANodeThatJoinsIsSentWhatItStartsAtATime(t *testing.T) {
 	w.nodes(t, "4", "three")
 	w.awaitDaemons(t)
 	w.mustBeUneven(t)
-	w.KubectlInput(t, "{apiVersion: evenkeel.dev/v1alpha1, kind: NodePace, metadata: {name: three}}", "apply", "-f", "-")
+	w.KubectlInput(t, `{"apiVersion":"evenkeel.dev/v1alpha1","kind":"NodePace","metadata":{"name":"three"}}`, "apply", "-f", "-")
 	report := func(status string) {
 		w.Kubectl(t, "patch", "nodepace", "three", "--subresource=status", "--type=merge", "-p", `{"status":`+status+`}`)
 	}
