@@ -13,9 +13,9 @@ import (
 	"evenkeel.dev/evenkeel/internal/version"
 )
 
-// readLiveCluster takes a snapshot of the cluster that the kubeconfig points to, with the measurements that the policy asks for and, if wanted, what
-// starts on the nodes.
-func readLiveCluster(ctx context.Context, streams Streams, c *connection, p *policy.Policy, now time.Time, starts bool) (*cluster.Snapshot, error) {
+// readLiveCluster takes a snapshot of the cluster that the kubeconfig points to, with the measurements that the policy asks for and what starts on the
+// nodes.
+func readLiveCluster(ctx context.Context, streams Streams, c *connection, p *policy.Policy, now time.Time) (*cluster.Snapshot, error) {
 	client, err := c.connect()
 	if err != nil {
 		return nil, err
@@ -24,10 +24,7 @@ func readLiveCluster(ctx context.Context, streams Streams, c *connection, p *pol
 	if now.IsZero() {
 		now = time.Now()
 	}
-	lister := &kube.Lister{Client: client, Log: log, Beside: kube.Beside{Usage: usageOf(client, p)}}
-	if starts {
-		lister.Beside.Starts = kube.NodePaces(client)
-	}
+	lister := &kube.Lister{Client: client, Log: log, Beside: kube.Beside{Usage: usageOf(client, p), Starts: kube.NodePaces(client)}}
 	return lister.Snapshot(ctx, now)
 }
 

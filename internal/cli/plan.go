@@ -166,5 +166,5 @@ func readCluster(ctx context.Context, streams Streams, f *planFlags, p *policy.P
 	if len(f.snapshots) > 0 {
 		return readSnapshotFiles(streams, f.snapshots, now)
 	}
-	return readLiveCluster(ctx, streams, &f.live, p, now, f.compat == "")
+	return readLiveCluster(ctx, streams, &f.live, p, now)
 }
