@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -98,6 +99,9 @@ func newDeschedule(streams Streams, flags *descheduleflags.Flags) (*deschedule, 
 		format, err := report.ParseFormat(flags.Output)
 		if err != nil {
 			return nil, usageError(fmt.Errorf("--output: %w", err))
+		}
+		if format == report.HTML && flags.Interval > 0 {
+			return nil, usageError(errors.New("--output html is a page for one cycle: it needs --descheduling-interval=0"))
 		}
 		d.format = format
 	}

@@ -45,7 +45,7 @@ func (d *deschedule) cycles(ctx context.Context, trace controller.Tracer) error 
 	}
 	if d.format != "" {
 		c.Report = func(s *cluster.Snapshot, p *plan.Plan, _ []plan.Outcome) error {
-			return report.Write(d.streams.Out, p, s, report.Options{Format: d.format, Color: colorful(d.streams.Out)})
+			return report.Write(d.streams.Out, p, s, report.Options{Format: d.format, Color: colorful(d.streams.Out), Policy: d.flags.PolicyFile})
 		}
 	}
 	return c.Run(ctx)

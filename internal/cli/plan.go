@@ -41,6 +41,7 @@ The cluster comes from files (--snapshot, see 'evenkeel snapshot'; whatever 'kub
 Exit status: 0 the plan was made, 1 bad policy or input, no permission, no API, 2 bad usage, 3 more moves than --max-moves.`,
 		Example: `  evenkeel plan --snapshot examples/snapshots/node-joined.yaml --policy-config-file examples/policies/even-replicas.yaml
   kubectl get nodes,pods,pdb -A -o json | evenkeel plan --snapshot - --policy-config-file policy.yaml -o json
+  evenkeel plan --policy-config-file policy.yaml -o html >plan.html
   evenkeel plan --policy-config-file policy.yaml --why shop/web-7d9c5b8f6-x2k4q`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runPlan(cmd.Context(), streams, f) },
@@ -71,7 +72,7 @@ func runPlan(ctx context.Context, streams Streams, f *planFlags) error {
 	if err != nil {
 		return usageError(err)
 	}
-	p, err := loadPolicy(streams, f.policyFile)
+	p, warnings, err := loadPolicy(streams, f.policyFile)
 	if err != nil {
 		return err
 	}
@@ -86,7 +87,11 @@ func runPlan(ctx context.Context, streams Streams, f *planFlags) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", policyName(f.policyFile), err)
 	}
-	if err := report.Write(streams.Out, out, s, report.Options{Format: format, Color: colorful(streams.Out)}); err != nil {
+	how := report.Options{Format: format, Color: colorful(streams.Out), Policy: policyName(f.policyFile)}
+	for _, w := range warnings {
+		how.Warnings = append(how.Warnings, w.String())
+	}
+	if err := report.Write(streams.Out, out, s, how); err != nil {
 		return err
 	}
 	if f.maxMoves >= 0 && len(out.Moves) > f.maxMoves {
@@ -134,20 +139,20 @@ func (f *planFlags) time() (time.Time, error) {
 	return t, nil
 }
 
-// loadPolicy reads a policy, the built-in one when no file is named, and prints its warnings.
-func loadPolicy(streams Streams, file string) (*policy.Policy, error) {
+// loadPolicy reads a policy, the built-in one when no file is named, and prints its warnings, which it also returns.
+func loadPolicy(streams Streams, file string) (*policy.Policy, []policy.Warning, error) {
 	name, data := policyName(file), []byte(examples.EvenReplicas)
 	if file != "" {
 		var err error
 		if data, err = readPolicyFile(streams.In, file); err != nil {
-			return nil, fmt.Errorf("read the policy: %w", err)
+			return nil, nil, fmt.Errorf("read the policy: %w", err)
 		}
 	}
 	p, warnings, err := policy.Load(name, data)
 	for _, w := range warnings {
 		fmt.Fprintf(streams.Err, "warning: %s: %s\n", name, w)
 	}
-	return p, err
+	return p, warnings, err
 }
 
 // policyName is how messages call the policy.

@@ -13,7 +13,7 @@ import (
 
 // measureFor asks what the policy asks Prometheus for, and puts the answers in the header: no object of the cluster holds them.
 func measureFor(ctx context.Context, streams Streams, client *kube.Client, policyFile string, h *snapfile.Header) error {
-	p, err := loadPolicy(streams, policyFile)
+	p, _, err := loadPolicy(streams, policyFile)
 	if err != nil {
 		return err
 	}

@@ -112,7 +112,7 @@ func (f *Flags) AddFlags(fs *pflag.FlagSet) {
 
 	fs.StringVar(&f.Compat, "compat", f.Compat, "'descheduler': make exactly the moves of the Kubernetes descheduler")
 	fs.StringSliceVar(&f.Enable, "enable", f.Enable, engine.ExtrasHelp())
-	fs.StringVarP(&f.Output, "output", "o", f.Output, "print each cycle's plan in this `FORMAT`: table, wide, json, yaml; default: table in a dry run, else nothing")
+	fs.StringVarP(&f.Output, "output", "o", f.Output, "print each cycle's plan in this `FORMAT`: table, wide, json, yaml, or html for a page of one cycle; default: table in a dry run, else nothing")
 }
 
 // Complete checks the flags against each other, all problems at once, and fills in what follows from others.

@@ -4,10 +4,11 @@ import (
 	"cmp"
 	_ "embed"
 	"fmt"
-	"html/template"
 	"io"
 	"math"
 	"strings"
+
+	"evenkeel.dev/evenkeel/internal/htmlpage"
 )
 
 //go:embed page.html
@@ -15,7 +16,7 @@ var pageText string
 
 // WritePage writes a report as one HTML page that needs nothing else: no script, no font, no network.
 func WritePage(w io.Writer, r Report) error {
-	t, err := template.New("page").Parse(pageText)
+	t, err := htmlpage.Parse(pageText, nil)
 	if err != nil {
 		return err
 	}

@@ -23,10 +23,13 @@ const (
 	Wide  Format = "wide" // a table that leaves nothing out
 	JSON  Format = "json"
 	YAML  Format = "yaml"
+	HTML  Format = "html" // a page that needs nothing else
 )
 
 // Formats lists them in the order of the help text.
-func Formats() []string { return []string{string(Table), string(Wide), string(JSON), string(YAML)} }
+func Formats() []string {
+	return []string{string(Table), string(Wide), string(JSON), string(YAML), string(HTML)}
+}
 
 // ParseFormat checks a name.
 func ParseFormat(s string) (Format, error) {
@@ -40,8 +43,10 @@ func ParseFormat(s string) (Format, error) {
 
 // Options are how a plan is shown.
 type Options struct {
-	Format Format
-	Color  bool
+	Format   Format
+	Color    bool     // of tables
+	Policy   string   // what the page calls the policy; may be empty
+	Warnings []string // about the policy, for the page
 }
 
 // Write renders a plan that was made from s.
@@ -56,6 +61,8 @@ func Write(w io.Writer, p *plan.Plan, s *cluster.Snapshot, o Options) error {
 		}
 		_, err = w.Write(data)
 		return err
+	case HTML:
+		return writePage(w, p, s, o)
 	default:
 		b := bufio.NewWriter(w)
 		(&table{w: b, plan: p, snapshot: s, color: o.Color, wide: o.Format == Wide}).write()

@@ -70,7 +70,7 @@ func (t *table) moves() {
 		if m.Owner != nil {
 			owner = m.Owner.Kind + "/" + m.Owner.Name
 		}
-		rows = append(rows, []string{fmt.Sprint(m.Seq), m.Pod.String(), owner, m.Node, t.strategy(m.Profile, m.Strategy), m.Reason.Message})
+		rows = append(rows, []string{fmt.Sprint(m.Seq), m.Pod.String(), owner, m.Node, strategyName(t.plan, m.Profile, m.Strategy), m.Reason.Message})
 	}
 	fmt.Fprintf(t.w, "\n%s\n", t.bold("Moves"))
 	t.grid(rows)
@@ -87,7 +87,7 @@ func (t *table) refusals() {
 	}
 	rows := [][]string{{"POD", "NODE", "STRATEGY", "GATE", "WHY NOT"}}
 	for _, r := range shown {
-		rows = append(rows, []string{r.Pod.String(), r.Node, t.strategy(r.Profile, r.Strategy), r.Gate, r.Reason.Message})
+		rows = append(rows, []string{r.Pod.String(), r.Node, strategyName(t.plan, r.Profile, r.Strategy), r.Gate, r.Reason.Message})
 	}
 	fmt.Fprintf(t.w, "\n%s\n", t.bold("Wanted, and not moved"))
 	t.grid(rows)
@@ -96,9 +96,9 @@ func (t *table) refusals() {
 	}
 }
 
-// strategy leaves the profile out where there is only one.
-func (t *table) strategy(profile, name string) string {
-	for _, c := range t.plan.Summary.ByStrategy {
+// strategyName leaves the profile out where there is only one.
+func strategyName(p *plan.Plan, profile, name string) string {
+	for _, c := range p.Summary.ByStrategy {
 		if c.Profile != profile {
 			return profile + "/" + name
 		}
