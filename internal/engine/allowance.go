@@ -13,14 +13,16 @@ import (
 // the policy may hold back the peer's choice of pods and not ours, several strategies see other clusters than the peer's see after theirs, and the
 // peer has no further looks. RemoveDuplicates may move more than the peer (docs/parity.md), and is left out on both sides.
 //
-// The peer's cycle is played beside ours, only as far as it takes to know that it has as many moves.
+// The peer's cycle is played beside ours, only as far as it takes to know that it has as many moves. At first strategies that decide pod by pod are not run for it
+// again: what ours want of them is taken for what the peer's move. That can leave out pods which another strategy of ours has moved before, so
+// before anything is refused the cycle is played anew, and in full.
 type allowance struct {
-	begin   func() *cycle
-	peer    *cycle // nil until it is needed
-	turns   []turn // the peer's; ours are the same ones
-	at      int    // the turn that the peer's cycle has come to
-	limited bool   // the policy has limits
-	sure    bool   // no more will be wanted than the peer moves
+	begin  func() *cycle
+	peer   *cycle // nil until it is needed
+	turns  []turn // the peer's; ours are the same ones
+	at     int    // the turn that the peer's cycle has come to
+	inFull bool   // every strategy is run
+	sure   bool   // no more will be wanted than the peer moves
 
 	wants  [][]*cluster.Pod // by turn: what strategies that decide pod by pod wanted in our first look, as the peer's do
 	played int              // how many of the wants of the turn are dealt with
@@ -44,7 +46,7 @@ func newAllowance(s *cluster.Snapshot, p *policy.Policy, o Options) (*allowance,
 	a := &allowance{turns: turns(profiles)}
 	a.wants = make([][]*cluster.Pod, len(a.turns))
 	choosy := p.MaxNoOfPodsToEvictPerNode != nil || p.MaxNoOfPodsToEvictPerNamespace != nil
-	a.limited = choosy || p.MaxNoOfPodsToEvictTotal != nil
+	a.inFull = choosy || p.MaxNoOfPodsToEvictTotal != nil
 	a.sure = len(a.turns) == 1 && !choosy
 	a.begin = func() *cycle {
 		c := newCycle(s, p, o, nil)
@@ -62,25 +64,30 @@ func (a *allowance) wanted(u *use, p *cluster.Pod) {
 	}
 }
 
-// check asks whether the strategy may move one more pod, and if not how far that reaches.
-func (a *allowance) check(u *use) (plan.Reason, plan.Scope, bool) {
-	if a == nil || a.sure || u.name == withoutAllowance {
-		return plan.Reason{}, 0, true
-	}
-	for a.moved >= a.most && a.play() {
-	}
-	if a.moved < a.most {
-		return plan.Reason{}, 0, true
-	}
-	scope := plan.ThisCycle
-	if a.at == a.now && a.at < len(a.turns) {
-		scope = plan.ThisPod // the strategy's further wants are the peer's
+// check asks whether the strategy may move one more pod.
+func (a *allowance) check(strategy string) (plan.Reason, bool) {
+	if a == nil || a.sure || strategy == withoutAllowance || a.more() {
+		return plan.Reason{}, true
 	}
 	message := "the descheduler would move none in this cycle"
 	if a.most > 0 {
 		message = fmt.Sprintf("the descheduler would move no more than %d in this cycle, and so many move already", a.most)
 	}
-	return plan.Reason{Code: "PeersLimit", Message: message, Numbers: plan.Numbers{"limit": float64(a.most)}}, scope, false
+	return plan.Reason{Code: "PeersLimit", Message: message, Numbers: plan.Numbers{"limit": float64(a.most)}}, false
+}
+
+// more reports whether the peer moves more than were moved, and plays its cycle until it does.
+func (a *allowance) more() bool {
+	for a.moved >= a.most {
+		if a.play() {
+			continue
+		}
+		if a.inFull {
+			return false
+		}
+		a.inFull, a.peer, a.at, a.most = true, nil, 0, 0
+	}
+	return true
 }
 
 // play goes on with the peer's cycle. It returns false when that is at its end, or waits for ours.
@@ -90,7 +97,7 @@ func (a *allowance) play() bool {
 	}
 	for a.at < len(a.turns) {
 		t := a.turns[a.at]
-		if _, ok := t.use.strategy.(strategy.PodByPod); !ok || a.limited {
+		if _, ok := t.use.strategy.(strategy.PodByPod); !ok || a.inFull {
 			a.run(t)
 			a.at++
 			return true

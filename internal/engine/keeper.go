@@ -92,8 +92,8 @@ func (k *keeper) decideGently(p *cluster.Pod, why strategy.Why) (plan.Verdict, *
 	if !v.Accepted {
 		return v, nil
 	}
-	if reason, scope, ok := k.allowed.check(k.use); !ok {
-		return refusal(GateLimit, reason, scope)
+	if reason, ok := k.allowed.check(k.use.name); !ok {
+		return refusal(GateLimit, reason, plan.ThisCycle)
 	}
 	k.budgets.Take(budget)
 	k.gentle.Add(p)
