@@ -71,12 +71,23 @@ func WriteSettings(originalDir string, s Settings) error {
 	}
 	_, err = f.WriteString(s.format())
 	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), settingsFile(originalDir))
+		err = replace(f.Name(), settingsFile(originalDir))
 	}
 	if err != nil {
 		return errors.Join(fmt.Errorf("storing the settings of the stand-in: %w", err), os.Remove(f.Name()))
 	}
 	return nil
+}
+
+// replace renames from to to, which a stand-in may just be reading: Windows does
+// not replace a file that is open.
+func replace(from, to string) error {
+	for start := time.Now(); ; time.Sleep(swapPause) {
+		err := os.Rename(from, to)
+		if err == nil || !beingRead(err) || time.Since(start) >= swapTime {
+			return err
+		}
+	}
 }
 
 // SettingsAre reports whether s is what is stored for the stand-ins whose

@@ -125,3 +125,21 @@ func TestSettingsWithAnImpossibleLimitAreNotWritten(t *testing.T) {
 		t.Errorf("got %v, want no file", err)
 	}
 }
+
+func TestSettingsAreReplacedWhileAStandInReadsThem(t *testing.T) {
+	dir := t.TempDir()
+	if err := WriteSettings(dir, Settings{Limit: 3}); err != nil {
+		t.Fatal(err)
+	}
+	reader, err := os.Open(settingsFile(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(200*time.Millisecond, func() { _ = reader.Close() })
+	if err := WriteSettings(dir, Settings{Limit: 4}); err != nil {
+		t.Fatal(err)
+	}
+	if got := readSettings(dir).Limit; got != 4 {
+		t.Errorf("limit %d, want 4", got)
+	}
+}

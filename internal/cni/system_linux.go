@@ -79,6 +79,9 @@ func (process) Run(path, depth string) (int, error) {
 // writerAtWork reports that the file is still open for writing.
 func writerAtWork(err error) bool { return errors.Is(err, syscall.ETXTBSY) }
 
+// beingRead is never the reason: a rename replaces open files.
+func beingRead(error) bool { return false }
+
 // lockNow locks f or fails at once.
 func lockNow(f *os.File) error {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)

@@ -150,6 +150,11 @@ func writerAtWork(err error) bool {
 	return errors.Is(err, windows.ERROR_SHARING_VIOLATION) || errors.Is(err, windows.ERROR_LOCK_VIOLATION)
 }
 
+// beingRead reports that the file to be replaced is open.
+func beingRead(err error) bool {
+	return errors.Is(err, windows.ERROR_ACCESS_DENIED) || writerAtWork(err)
+}
+
 // lockNow locks f or fails at once. The locked byte lies where no file has
 // any, so that reading and running f is never in the way.
 func lockNow(f *os.File) error {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# wine.sh [GO TEST FLAGS…]   runs the tests of this folder, and those of sock, paceapi and cni, as Windows programs under Wine:
+# wine.sh [GO TEST FLAGS…]   runs the tests of this folder, and those of sock, paceapi, standin and cni, as Windows programs under Wine:
 # real .exe files over real named pipes. No process-start times are meaningful there.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
@@ -10,4 +10,4 @@ export CGO_ENABLED=0 GOOS=windows GOARCH=amd64
 go build -trimpath -ldflags '-s -w' -o "$programs/" evenkeel.dev/evenkeel/cmd/evenkeel-cni ./stubplugin ./noop
 "$wine/startwin"
 EVENKEEL_CNIEXE_PROGRAMS=$(sed 's|/|\\|g; s|^|Z:|' <<<"$programs") \
-  go test -p 1 -exec "$wine/runwin" "$@" evenkeel.dev/evenkeel/internal/{sock,paceapi,cni} .
+  go test -p 1 -exec "$wine/runwin" "$@" evenkeel.dev/evenkeel/internal/{sock,paceapi,standin,cni} .
