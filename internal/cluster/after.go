@@ -13,30 +13,24 @@ func (s *Snapshot) After(left map[*PodInfo]*PodInfo) *Snapshot {
 	next.Notes = nil
 	next.Nodes, next.nodeByName = make([]*Node, len(s.Nodes)), make(map[string]*Node, len(s.Nodes))
 	nodes := make([]Node, len(s.Nodes))
-	lists := make([]*Pod, len(s.Pods))
 	for i, n := range s.Nodes {
-		k := len(n.Pods)
-		nodes[i] = Node{NodeInfo: n.NodeInfo, Index: i, Pods: lists[:0:k]}
-		next.Nodes[i], next.nodeByName[n.Name], lists = &nodes[i], &nodes[i], lists[k:]
+		nodes[i] = Node{NodeInfo: n.NodeInfo, Index: i}
+		next.Nodes[i], next.nodeByName[n.Name] = &nodes[i], &nodes[i]
 	}
-	next.Pods = make([]*Pod, 0, len(s.Pods))
-	pods := make([]Pod, len(s.Pods))
-	for _, was := range s.Pods {
-		p := &pods[len(next.Pods)]
-		*p = Pod{PodInfo: was.PodInfo, Index: len(next.Pods)}
-		if instead, gone := left[was.PodInfo]; gone {
+	infos, on := make([]*PodInfo, 0, len(s.Pods)), make([]*Node, 0, len(s.Pods))
+	for _, p := range s.Pods {
+		info, n := p.PodInfo, p.Node
+		if instead, gone := left[info]; gone {
 			if instead == nil {
 				continue
 			}
-			p.PodInfo, p.Node = instead, next.nodeByName[instead.NodeName]
-		} else if was.Node != nil {
-			p.Node = next.Nodes[was.Node.Index]
+			info, n = instead, next.nodeByName[instead.NodeName]
+		} else if n != nil {
+			n = next.Nodes[n.Index]
 		}
-		next.Pods = append(next.Pods, p)
-		if p.Node != nil {
-			p.Node.Pods = append(p.Node.Pods, p)
-		}
+		infos, on = append(infos, info), append(on, n)
 	}
+	next.place(infos, on)
 	return &next
 }
 

@@ -143,10 +143,9 @@ func (s *Snapshot) addPods(infos []*PodInfo) error {
 	infos = ordered(infos, func(a, b *PodInfo) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 	})
-	s.Pods = make([]*Pod, len(infos))
 	s.podsByUID = map[string]int{}
-	pods := make([]Pod, len(infos))
 	uids := make(map[string]struct{}, len(infos))
+	on := make([]*Node, len(infos))
 	lost := map[string]int{}
 	for i, info := range infos {
 		if i > 0 && infos[i-1].Namespace == info.Namespace && infos[i-1].Name == info.Name {
@@ -158,18 +157,14 @@ func (s *Snapshot) addPods(infos []*PodInfo) error {
 			}
 			uids[info.UID] = struct{}{}
 		}
-		p := &pods[i]
-		*p = Pod{PodInfo: info, Index: i, Node: s.nodeByName[info.NodeName]}
-		s.Pods[i] = p
-		if p.Node != nil {
-			p.Node.Pods = append(p.Node.Pods, p)
-		} else if info.NodeName != "" {
+		if on[i] = s.nodeByName[info.NodeName]; on[i] == nil && info.NodeName != "" {
 			lost[info.NodeName]++
 		}
 		for j := range info.Owners {
 			s.podsByUID[info.Owners[j].UID]++
 		}
 	}
+	s.place(infos, on)
 	if len(infos) == 0 && len(s.Nodes) > 0 {
 		s.Notes = append(s.Notes, "there are nodes and no pods: is the file whole?")
 	}
@@ -177,6 +172,37 @@ func (s *Snapshot) addPods(infos []*PodInfo) error {
 		s.Notes = append(s.Notes, fmt.Sprintf("node %q is not in the snapshot; pods on it that are left alone: %d", name, lost[name]))
 	}
 	return nil
+}
+
+// place makes the pods, which are in order: each on the node at its position in on, or on none. Those of a node lie together in memory, as cycles mostly look at
+// pods node by node.
+func (s *Snapshot) place(infos []*PodInfo, on []*Node) {
+	counts := make([]int, len(s.Nodes))
+	for _, n := range on {
+		if n != nil {
+			counts[n.Index]++
+		}
+	}
+	rest, lists := make([]Pod, len(infos)), make([]*Pod, len(infos))
+	free := make([][]Pod, len(s.Nodes))
+	for i, k := range counts {
+		free[i], rest = rest[:k], rest[k:]
+		s.Nodes[i].Pods, lists = lists[:0:k], lists[k:]
+	}
+	s.Pods = make([]*Pod, len(infos))
+	for i, info := range infos {
+		n, from := on[i], &rest
+		if n != nil {
+			from = &free[n.Index]
+		}
+		p := &(*from)[0]
+		*from = (*from)[1:]
+		*p = Pod{PodInfo: info, Index: i, Node: n}
+		s.Pods[i] = p
+		if n != nil {
+			n.Pods = append(n.Pods, p)
+		}
+	}
 }
 
 // ordered returns list in order, sorting a copy only where it has to: API lists come nearly sorted.
