@@ -68,25 +68,25 @@ func (e *Evictor) Fit() *fit.Checker { return e.fit }
 func (e *Evictor) Evictable(p *cluster.Pod) bool {
 	if e.answers[p.Index] == unknown {
 		e.answers[p.Index] = yes
-		if _, ok := e.Filter(p); !ok {
+		e.check(p, func(func() plan.Reason) bool {
 			e.answers[p.Index] = no
-		}
+			return false
+		})
 	}
 	return e.answers[p.Index] == yes
 }
 
 // Filter is the first rule that protects the pod, if one does.
 func (e *Evictor) Filter(p *cluster.Pod) (plan.Reason, bool) {
-	var first *plan.Reason
-	e.check(p, func(r func() plan.Reason) bool {
-		reason := r()
-		first = &reason
-		return false
-	})
-	if first == nil {
+	if e.Evictable(p) {
 		return plan.Reason{}, true
 	}
-	return *first, false
+	var first plan.Reason
+	e.check(p, func(r func() plan.Reason) bool {
+		first = r()
+		return false
+	})
+	return first, false
 }
 
 // FilterAll lists every rule that protects the pod.

@@ -12,86 +12,95 @@ const GentleShare = 0.25
 
 // Gentle keeps a workload from losing many replicas at once: to one cycle, or to several when replacements are slow to get ready.
 type Gentle struct {
-	view  *cluster.View
-	ready map[ownerKey]int
-	out   map[ownerKey]int // neither ready nor ended, or being deleted
-	moved map[ownerKey]int
-	keys  map[ownerList]ownerKey
+	view    *cluster.View
+	byKey   map[ownerKey]*workload
+	likely  map[*cluster.Owner]*workload // by the first owner of a list, which replicas share
+	counted bool
 }
 
 type ownerKey struct{ namespace, kind, name string }
 
-// ownerList stands for the owners of a pod: replicas share one list.
-type ownerList struct {
-	namespace string
-	first     *cluster.Owner
+// workload counts the pods of one owner.
+type workload struct {
+	ownerKey
+	ready, moved int
+	out          int         // neither ready nor ended, or being deleted
+	refused      plan.Reason // the last one; empty when a pod was moved since
 }
 
 // NewGentle starts a cycle.
 func NewGentle(v *cluster.View) *Gentle {
-	return &Gentle{view: v, moved: map[ownerKey]int{}, keys: map[ownerList]ownerKey{}}
+	return &Gentle{view: v, byKey: map[ownerKey]*workload{}, likely: map[*cluster.Owner]*workload{}}
 }
 
 // Check asks whether one more pod of p's workload may be moved. Pods that nothing owns, and pods that have ended, always may.
 func (g *Gentle) Check(p *cluster.Pod) (plan.Reason, bool) {
-	key, owned := g.key(p)
-	if !owned || p.Terminal() {
+	if !g.concerns(p) {
 		return plan.Reason{}, true
 	}
-	if g.ready == nil {
+	if !g.counted {
 		g.count()
 	}
-	used := g.moved[key]
+	w := g.of(p)
+	used := w.moved
 	if p.Ready { // moving one that is not ready takes nothing away
-		used += g.out[key]
+		used += w.out
 	}
-	if used < max(1, int(float64(g.ready[key])*GentleShare)) {
+	if used < max(1, int(float64(w.ready)*GentleShare)) {
 		return plan.Reason{}, true
 	}
-	return tooMany(key, g.moved[key], g.out[key], g.ready[key]), false
+	if w.refused.Code == "" {
+		w.refused = w.tooMany()
+	}
+	return w.refused, false
 }
 
 // Add counts a move.
 func (g *Gentle) Add(p *cluster.Pod) {
-	if key, owned := g.key(p); owned && !p.Terminal() {
-		g.moved[key]++
+	if g.concerns(p) {
+		w := g.of(p)
+		w.moved++
+		w.refused = plan.Reason{}
 	}
 }
 
-// key names the workload: the Deployment rather than one of its ReplicaSets, where that is known.
-func (g *Gentle) key(p *cluster.Pod) (ownerKey, bool) {
-	if len(p.Owners) == 0 {
-		return ownerKey{}, false
+func (g *Gentle) concerns(p *cluster.Pod) bool { return len(p.Owners) > 0 && !p.Terminal() }
+
+// of is the workload of a pod that something owns: the Deployment rather than one of its ReplicaSets, where that is known.
+func (g *Gentle) of(p *cluster.Pod) *workload {
+	first := &p.Owners[0]
+	if w := g.likely[first]; w != nil && w.namespace == p.Namespace {
+		return w
 	}
-	list := ownerList{p.Namespace, &p.Owners[0]}
-	key, ok := g.keys[list]
-	if !ok {
-		o := g.view.Top(p.PodInfo)
-		key = ownerKey{p.Namespace, o.Kind, o.Name}
-		g.keys[list] = key
+	o := g.view.Top(p.PodInfo)
+	key := ownerKey{p.Namespace, o.Kind, o.Name}
+	w := g.byKey[key]
+	if w == nil {
+		w = &workload{ownerKey: key}
+		g.byKey[key] = w
 	}
-	return key, true
+	g.likely[first] = w
+	return w
 }
 
 func (g *Gentle) count() {
-	g.ready, g.out = map[ownerKey]int{}, map[ownerKey]int{}
+	g.counted = true
 	for _, p := range g.view.Pods {
-		key, owned := g.key(p)
 		switch {
-		case !owned || p.Terminal():
+		case !g.concerns(p):
 		case p.Ready && !p.Deleting:
-			g.ready[key]++
+			g.of(p).ready++
 		default:
-			g.out[key]++
+			g.of(p).out++
 		}
 	}
 }
 
-func tooMany(key ownerKey, moved, out, ready int) plan.Reason {
+func (w *workload) tooMany() plan.Reason {
 	return plan.Reason{
 		Code: "Gentle",
 		Message: fmt.Sprintf("as many pods of %s %s as may be are out: %d chosen to move, %d not ready or leaving, %d ready",
-			key.kind, key.name, moved, out, ready),
-		Numbers: plan.Numbers{"moved": float64(moved), "out": float64(out), "ready": float64(ready), "share": GentleShare},
+			w.kind, w.name, w.moved, w.out, w.ready),
+		Numbers: plan.Numbers{"moved": float64(w.moved), "out": float64(w.out), "ready": float64(w.ready), "share": GentleShare},
 	}
 }
