@@ -2,7 +2,6 @@ package engine
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -137,7 +136,7 @@ func (c *cycle) accept(p *cluster.Pod, m plan.Move, to *cluster.Node) {
 	if to != nil {
 		m.Room = to.Name
 	}
-	c.plan.Moves = append(c.plan.Moves, m)
+	c.plan.Moves = appendTo(c.plan.Moves, m)
 	c.view.Remove(p)
 	if to != nil {
 		c.view.Expect(p, to)
@@ -178,7 +177,7 @@ func (c *cycle) countStart(p *cluster.Pod, to *cluster.Node) {
 func bareKey(s *cluster.Snapshot, p *cluster.PodInfo) string {
 	if len(s.BudgetsOf(p)) == 0 && !p.Terminal() {
 		if o := s.Top(p); o != nil {
-			return fmt.Sprintf("%s %s/%s", o.Kind, p.Namespace, o.Name)
+			return o.Kind + " " + p.Namespace + "/" + o.Name
 		}
 	}
 	return ""
@@ -202,7 +201,15 @@ func (c *cycle) countLeaving() {
 }
 
 func (c *cycle) refuse(r plan.Refusal) {
-	c.plan.Refusals = append(c.plan.Refusals, r)
+	c.plan.Refusals = appendTo(c.plan.Refusals, r)
+}
+
+// appendTo makes a list that is full twice as long: append itself makes a long one a quarter longer, and so allocates several times what it ends with.
+func appendTo[T any](list []T, v T) []T {
+	if len(list) == cap(list) {
+		list = slices.Grow(list, max(16, len(list)))
+	}
+	return append(list, v)
 }
 
 func (c *cycle) skipped(why string) {

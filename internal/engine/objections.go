@@ -116,7 +116,7 @@ func (h *hearing) paceReason() plan.Reason {
 // reason is the first objection.
 func (h *hearing) reason() plan.Reason {
 	r := h.first()
-	message := fmt.Sprintf("%s would move pods away again: %s", h.by.of.name, r.Message)
+	message := h.by.of.name + " would move pods away again: " + r.Message
 	if h.nodes > 1 {
 		message = fmt.Sprintf("%d nodes that could take it were asked about, and each is objected to: %s", h.nodes, message)
 	}
