@@ -17,6 +17,8 @@ type usedResource struct {
 	// low and high are the thresholds in percent; they count only when hasThreshold.
 	low, high    float64
 	hasThreshold bool
+
+	lowName, highName string // of the thresholds, among the numbers of a reason
 }
 
 // usedResources are those with a threshold and, unless usage comes from a query, cpu, memory and pods, in order of name.
@@ -30,7 +32,7 @@ func newUsedResources(table *cluster.Resources, low, high Thresholds, query bool
 	slices.Sort(names)
 	var out usedResources
 	for _, name := range slices.Compact(names) {
-		r := usedResource{name: name, id: -1, high: 100}
+		r := usedResource{name: name, id: -1, high: 100, lowName: "low:" + string(name), highName: "high:" + string(name)}
 		if id, ok := table.Lookup(name); ok {
 			r.id = id
 		}

@@ -2,6 +2,7 @@ package strategy
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"evenkeel.dev/evenkeel/internal/cluster"
@@ -17,8 +18,8 @@ func (rs usedResources) usageNumbers(u *nodeUsage) plan.Numbers {
 	for i := range rs {
 		if rs[i].hasThreshold {
 			numbers[string(rs[i].name)] = u.percent(i)
-			numbers["low:"+string(rs[i].name)] = rs[i].low
-			numbers["high:"+string(rs[i].name)] = rs[i].high
+			numbers[rs[i].lowName] = rs[i].low
+			numbers[rs[i].highName] = rs[i].high
 		} else if rs.overCapacityOf(u, i) {
 			numbers[string(rs[i].name)] = u.percent(i)
 		}
@@ -28,23 +29,27 @@ func (rs usedResources) usageNumbers(u *nodeUsage) plan.Numbers {
 
 // words lists percentages, such as "cpu 83 %, memory 41 %".
 func (rs usedResources) words(u *nodeUsage) string {
-	var parts []string
-	for i := range rs {
-		if rs[i].hasThreshold {
-			parts = append(parts, fmt.Sprintf("%s %.4g %%", rs[i].name, u.percent(i)))
-		}
-	}
-	return strings.Join(parts, ", ")
+	return rs.list(func(i int) float64 { return u.percent(i) })
 }
 
 func (rs usedResources) thresholdWords(of func(*usedResource) float64) string {
-	var parts []string
+	return rs.list(func(i int) float64 { return of(&rs[i]) })
+}
+
+// list puts the percentages of those that have a threshold into words. Nearly every refusal of a large cluster can be one that needs them, so it is done by hand.
+func (rs usedResources) list(percent func(i int) float64) string {
+	words := make([]byte, 0, 64)
 	for i := range rs {
-		if rs[i].hasThreshold {
-			parts = append(parts, fmt.Sprintf("%s %.4g %%", rs[i].name, of(&rs[i])))
+		if !rs[i].hasThreshold {
+			continue
 		}
+		if len(words) > 0 {
+			words = append(words, ", "...)
+		}
+		words = append(append(words, rs[i].name...), ' ')
+		words = append(strconv.AppendFloat(words, percent(i), 'g', 4, 64), " %"...)
 	}
-	return strings.Join(parts, ", ")
+	return string(words)
 }
 
 func lowOf(r *usedResource) float64  { return r.low }

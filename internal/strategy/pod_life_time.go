@@ -237,15 +237,19 @@ func (s *podLifeTime) reason(c *Cycle, p *cluster.Pod) plan.Reason {
 			r.Code, r.Numbers["ageSeconds"], r.Numbers["maxPodLifeTimeSeconds"] = "TooOld", float64(age), float64(*limit)
 		}
 	}
-	if state, found := firstOf(s.states(p), s.args.States); found {
-		parts = append(parts, fmt.Sprintf("its state is %s", state))
+	if len(s.args.States) > 0 {
+		if state, found := firstOf(s.states(p), s.args.States); found {
+			parts = append(parts, fmt.Sprintf("its state is %s", state))
+		}
 	}
 	if condition := s.condition(c, p); condition != nil {
 		parts = append(parts, describeCondition(condition))
 	}
-	if code, found := firstOf(s.exitCodes(p), s.args.ExitCodes); found {
-		parts = append(parts, fmt.Sprintf("a container ended with exit code %d", code))
-		r.Numbers["exitCode"] = float64(code)
+	if len(s.args.ExitCodes) > 0 {
+		if code, found := firstOf(s.exitCodes(p), s.args.ExitCodes); found {
+			parts = append(parts, fmt.Sprintf("a container ended with exit code %d", code))
+			r.Numbers["exitCode"] = float64(code)
+		}
 	}
 	if len(r.Numbers) == 0 {
 		r.Numbers = nil

@@ -146,6 +146,9 @@ func (s *removeDuplicates) considers(p *cluster.Pod) bool {
 }
 
 func (s *removeDuplicates) excluded(p *cluster.Pod) bool {
+	if len(s.excludeKinds) == 0 {
+		return false
+	}
 	for i := range p.Owners {
 		if s.excludeKinds[p.Owners[i].Kind] {
 			return true

@@ -112,12 +112,12 @@ func (c *Cycle) misreads() bool { return c.Compat && !c.Mended }
 type Filter struct {
 	include map[string]bool
 	exclude map[string]bool
-	labels  labels.Selector
+	labels  labels.Selector // nil: every pod
 }
 
 // NewFilter compiles the two arguments; both may be nil. They must have been validated.
 func NewFilter(ns *Namespaces, selector *metav1.LabelSelector) (Filter, error) {
-	f := Filter{labels: labels.Everything()}
+	f := Filter{}
 	if ns != nil {
 		f.include, f.exclude = set(ns.Include), set(ns.Exclude)
 	}
@@ -126,17 +126,19 @@ func NewFilter(ns *Namespaces, selector *metav1.LabelSelector) (Filter, error) {
 		if err != nil {
 			return f, err
 		}
-		f.labels = s
+		if !s.Empty() {
+			f.labels = s
+		}
 	}
 	return f, nil
 }
 
 // Selects reports whether the pod is one that the strategy is to look at.
 func (f *Filter) Selects(p *cluster.Pod) bool {
-	if len(f.include) > 0 && !f.include[p.Namespace] {
+	if len(f.include) > 0 && !f.include[p.Namespace] || len(f.exclude) > 0 && f.exclude[p.Namespace] {
 		return false
 	}
-	return !f.exclude[p.Namespace] && f.labels.Matches(labels.Set(p.Labels))
+	return f.labels == nil || f.labels.Matches(labels.Set(p.Labels))
 }
 
 func set(list []string) map[string]bool {
