@@ -32,6 +32,7 @@ type Snapshot struct {
 	nodeByName map[string]*Node
 	podsByUID  map[string]int // how many pods each owner UID has, in any state
 	budgets    Selecting[*Budget]
+	groups     *Groups
 }
 
 // Has tells "there are none" from "they were not looked at".
@@ -203,6 +204,7 @@ func (s *Snapshot) place(infos []*PodInfo, on []*Node) {
 			n.Pods = append(n.Pods, p)
 		}
 	}
+	s.groups = &Groups{pods: s.Pods}
 }
 
 // ordered returns list in order, sorting a copy only where it has to: API lists come nearly sorted.

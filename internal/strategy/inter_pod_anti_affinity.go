@@ -71,7 +71,7 @@ func (s *interPodAntiAffinity) Spared(c *Cycle, p *cluster.Pod) plan.Reason {
 		return filteredOut()
 	}
 	x := newSeparator(c, &s.filter)
-	if len(p.Spec.AntiAffinity) == 0 && len(x.selects[x.groups.namespace(p.Namespace).of(p)]) == 0 {
+	if len(p.Spec.AntiAffinity) == 0 && len(x.selects[x.groups.namespace(p.Namespace).group(p)]) == 0 {
 		return spared("NoAntiAffinity", "no required anti-affinity, of its own or of another pod, concerns it")
 	}
 	return spared("KeptApart", "no pod is in its domain that a required anti-affinity, of its own or of the other, keeps it apart from")
@@ -143,7 +143,7 @@ func newSeparator(c *Cycle, filter *Filter) *separator {
 		}
 		SortLeastImportantFirst(pods)
 		for _, p := range pods {
-			x.carriers[i] = append(x.carriers[i], &separated{pod: p, group: x.groups.namespace(p.Namespace).of(p), carries: x.repulsionsOf(p)})
+			x.carriers[i] = append(x.carriers[i], &separated{pod: p, group: x.groups.namespace(p.Namespace).group(p), carries: x.repulsionsOf(p)})
 		}
 	}
 	x.count()
@@ -285,7 +285,7 @@ func (x *separator) namesakes(p *separated, r *repulsion) int {
 		if other == nil || other.Node == nil || other.Terminal() || x.c.View.Gone(other) || !x.groups.inCycle[other.Node.Index] {
 			continue
 		}
-		group := x.groups.namespace(ns).of(other)
+		group := x.groups.namespace(ns).group(other)
 		if slices.Contains(x.selects[group], r) && x.at(r, other.Node) == x.at(r, p.pod.Node) {
 			count++
 		}

@@ -1,34 +1,35 @@
 package strategy
 
 import (
-	"reflect"
+	"cmp"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/labels"
 
 	"evenkeel.dev/evenkeel/internal/cluster"
 )
 
-// podGroups holds the running pods of the cycle's nodes by namespace and labels, so that a selector is matched once for all replicas
-// of a workload, and only against label sets that may match. Namespaces are indexed when they are first asked for.
+// podGroups holds the running pods of the cycle's nodes by namespace and labels: the part of the snapshot's groups that a strategy counts. Namespaces are looked at when
+// they are first asked for.
 type podGroups struct {
 	view        *cluster.View
 	filter      *Filter
 	inCycle     []bool // by node index
 	keep        func(*cluster.Pod) bool
 	byNamespace map[string]*namespaceGroups
+	known       []*podGroup // by the number of the snapshot's group: nil when it has no pod that counts, or was not looked at
 }
 
-// namespaceGroups are the groups of one namespace, in the order of their first pods.
+// namespaceGroups are the groups of one namespace.
 type namespaceGroups struct {
-	filter   *Filter
-	groups   cluster.LabelSets[*podGroup]
-	byLabels map[uintptr]*podGroup // equal label sets are one map, see cluster.Converter
+	of   *podGroups
+	name string
+	list []*podGroup // in the order of their first pods
 }
 
 // podGroup is the pods of a namespace that have the same labels.
 type podGroup struct {
+	place    int            // in the list of the namespace
 	pods     []*cluster.Pod // by name
 	selected bool           // the strategy is to look at them
 	// arrivals are the nodes on which replacements of pods with these labels are expected.
@@ -49,36 +50,57 @@ func (g *podGroups) namespace(name string) *namespaceGroups {
 	if ns := g.byNamespace[name]; ns != nil {
 		return ns
 	}
-	ns := &namespaceGroups{filter: g.filter, byLabels: map[uintptr]*podGroup{}}
+	if g.known == nil {
+		g.known = make([]*podGroup, g.view.Groups().Len())
+	}
+	ns := &namespaceGroups{of: g, name: name}
 	g.byNamespace[name] = ns
-	pods := g.view.Pods
-	first, _ := slices.BinarySearchFunc(pods, name, func(p *cluster.Pod, name string) int { return strings.Compare(p.Namespace, name) })
-	for _, p := range pods[first:] {
-		if p.Namespace != name {
-			break
+	groups, size := g.view.Groups().In(name), 0
+	for _, group := range groups {
+		size += len(group.Pods)
+	}
+	pods := make([]*cluster.Pod, 0, size)
+	for _, group := range groups {
+		first := len(pods)
+		for _, p := range group.Pods {
+			if g.inCycle[p.Node.Index] && !g.view.Gone(p) && g.keep(p) {
+				pods = append(pods, p)
+			}
 		}
-		if p.Node == nil || !g.inCycle[p.Node.Index] || p.Terminal() || g.view.Gone(p) || !g.keep(p) {
-			continue
+		if len(pods) > first {
+			ns.add(group, &podGroup{selected: g.filter.Selects(pods[first]), pods: pods[first:len(pods):len(pods)]})
 		}
-		group := ns.of(p)
-		group.pods = append(group.pods, p)
+	}
+	slices.SortFunc(ns.list, func(a, b *podGroup) int { return cmp.Compare(a.pods[0].Index, b.pods[0].Index) })
+	for i, group := range ns.list {
+		group.place = i
 	}
 	return ns
 }
 
-// of returns the group that the pod is in, or would be.
-func (ns *namespaceGroups) of(p *cluster.Pod) *podGroup {
-	id := reflect.ValueOf(p.Labels).Pointer()
-	group := ns.byLabels[id]
-	if group == nil {
-		group = &podGroup{selected: ns.filter.Selects(p)}
-		ns.byLabels[id] = group
-		ns.groups.Add(p.Labels, group)
+func (ns *namespaceGroups) add(group *cluster.Group, mine *podGroup) {
+	mine.place = len(ns.list)
+	ns.list = append(ns.list, mine)
+	ns.of.known[group.Number] = mine
+}
+
+// group returns the group that the pod is in, or would be.
+func (ns *namespaceGroups) group(p *cluster.Pod) *podGroup {
+	group := ns.of.view.Groups().Of(p)
+	if ns.of.known[group.Number] == nil {
+		ns.add(group, &podGroup{selected: ns.of.filter.Selects(p)})
 	}
-	return group
+	return ns.of.known[group.Number]
 }
 
 // matching lists the groups that the selector selects.
 func (ns *namespaceGroups) matching(selector labels.Selector) []*podGroup {
-	return ns.groups.Selected(selector)
+	var list []*podGroup
+	for _, group := range ns.of.view.Groups().Selected(ns.name, selector) {
+		if mine := ns.of.known[group.Number]; mine != nil {
+			list = append(list, mine)
+		}
+	}
+	slices.SortFunc(list, func(a, b *podGroup) int { return cmp.Compare(a.place, b.place) })
+	return list
 }

@@ -218,12 +218,12 @@ func (x *spreader) collect(namespace string) []*spread {
 	x.carried, x.follow = map[carrier][]*spread{}, map[*podGroup][]*spread{}
 	ns := x.groups.namespace(namespace)
 	for _, a := range x.arrived[namespace] {
-		group := ns.of(a.pod)
+		group := ns.group(a.pod)
 		group.arrivals = append(group.arrivals, a.node)
 	}
 	var list []*spread
 	byKey := map[spreadKey]*spread{}
-	for _, group := range ns.groups.All() {
+	for _, group := range ns.list {
 		if !group.selected {
 			continue
 		}

@@ -36,7 +36,7 @@ func (o *spreadOpinion) spreads(p *cluster.Pod) []*spread {
 	if len(follow) == 0 || p.Deleting {
 		return nil
 	}
-	return follow[o.x.groups.namespace(p.Namespace).of(p)]
+	return follow[o.x.groups.namespace(p.Namespace).group(p)]
 }
 
 // Against implements Opinion.
@@ -113,7 +113,7 @@ func (o *spreadOpinion) Moved(p *cluster.Pod, to *cluster.Node) {
 	}
 	spreads := o.spreads(p)
 	if to != nil {
-		group := o.x.groups.namespace(p.Namespace).of(p)
+		group := o.x.groups.namespace(p.Namespace).group(p)
 		group.arrivals = append(group.arrivals, to)
 	}
 	for _, sp := range spreads {
