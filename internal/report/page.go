@@ -67,6 +67,9 @@ type tile struct{ Figure, What, Detail string }
 // rows is a list of which the first are shown, and some more can be unfolded.
 type rows[T any] struct{ Shown, More []T }
 
+// Label says what can be unfolded.
+func (r rows[T]) Label() string { return "and " + grouped(len(r.More)) + " more" }
+
 // fold shows the first of list.
 func fold[T any](list []T, shown int) rows[T] {
 	shown = min(shown, len(list))
@@ -239,12 +242,7 @@ func grouped(n int) string {
 // counted is [Count] with a grouped number.
 func counted(n int, what string) string { return grouped(n) + " " + noun(n, what) }
 
-func noun(n int, what string) string {
-	if n == 1 {
-		return what
-	}
-	return what + "s"
-}
+func noun(n int, what string) string { return verb(n, what, what+"s") }
 
 // percent writes a share; what is more than nothing is never called 0 %.
 func percent(share float64) string {

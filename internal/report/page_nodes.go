@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -73,16 +72,19 @@ func foldAt(n int) int {
 func leftNodes(changed, same int) string {
 	var parts []string
 	if changed > 0 {
-		parts = append(parts, fmt.Sprintf("%s more change, and less than these.", counted(changed, "node")))
+		parts = append(parts, counted(changed, "more node")+" "+verb(changed, "changes", "change")+", less than these.")
 	}
 	if same > 0 {
-		verb := "do"
-		if same == 1 {
-			verb = "does"
-		}
-		parts = append(parts, fmt.Sprintf("%s %s not change.", counted(same, "node"), verb))
+		parts = append(parts, counted(same, "node")+" "+verb(same, "does", "do")+" not change.")
 	}
 	return strings.Join(parts, " ")
+}
+
+func verb(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
 }
 
 func newNodeRow(n simulate.NodeChange, full scale) nodeRow {

@@ -65,7 +65,7 @@ func newWorkloadsPart(c *simulate.Comparison) *workloadsPart {
 		part.Rows = fold(made, spreadShown)
 	}
 	if n := len(list) - shown; n > 0 {
-		part.Left = counted(n, "workload") + " more with a pod that moves."
+		part.Left = counted(n, "more workload") + " with a pod that moves."
 	}
 	return part
 }
