@@ -128,7 +128,7 @@ func (p *page) sections() []sectionLink {
 
 func tiles(p *plan.Plan, c *simulate.Comparison) []tile {
 	s := p.Summary
-	moves := tile{grouped(s.Moves), "to move", "no pod"}
+	moves := tile{grouped(s.Moves), noun(s.Moves, "pod") + " to move", ""}
 	if s.Moves > 0 {
 		moves.Detail = fmt.Sprintf("%s of all pods", percent(float64(s.Moves)/float64(max(1, s.Pods))))
 	}
