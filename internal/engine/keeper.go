@@ -15,7 +15,8 @@ type keeper struct {
 	profile *profile
 	use     *use
 	count   *plan.StrategyCount
-	told    bool // something was said about the watched pod
+	told    bool    // something was said about the watched pod
+	hearing hearing // about the pod that was last asked about
 }
 
 var _ strategy.Gatekeeper = (*keeper)(nil)

@@ -125,7 +125,8 @@ func (h *hearing) reason() plan.Reason {
 
 // place finds the node to book room on for a replacement of p: one that the strategy calls better and nobody objects to.
 func (k *keeper) place(p *cluster.Pod, why strategy.Why) (*cluster.Node, plan.Verdict) {
-	h := &hearing{k: k, pod: p}
+	k.hearing = hearing{k: k, pod: p}
+	h := &k.hearing
 	targets := gate.Targets{Nodes: why.Targets, Rest: why.Rest, Better: why.Better, Alike: why.Alike, Others: h}
 	n, reason, ok := k.foresight.Place(p, targets)
 	if !ok && h.paced == 0 && why.Forced && (h.nodes > 0 || why.Targets != nil) && !k.foresight.ComesBack(p) {

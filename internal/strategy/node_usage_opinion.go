@@ -72,18 +72,12 @@ func (w *usageWatch) add(u *nodeUsage, p *cluster.Pod, by int64) {
 	}
 }
 
-// with asks a question about the node as it would be with p on it.
-func (w *usageWatch) with(u *nodeUsage, p *cluster.Pod, ask func() bool) bool {
-	w.add(u, p, 1)
-	defer w.add(u, p, -1)
-	return ask()
-}
-
-// whatIf makes a reason about the node as it would be with p on it.
-func (w *usageWatch) whatIf(u *nodeUsage, p *cluster.Pod, reason func() plan.Reason) func() plan.Reason {
-	return func() (r plan.Reason) {
-		w.with(u, p, func() bool { r = reason(); return true })
-		return r
+// objection is about the node as it would be with p on it; message puts that into words.
+func (w *usageWatch) objection(u *nodeUsage, p *cluster.Pod, code string, message func(*nodeUsage) string) func() plan.Reason {
+	return func() plan.Reason {
+		w.add(u, p, 1)
+		defer w.add(u, p, -1)
+		return plan.Reason{Code: code, Message: message(u), Numbers: w.rs.usageNumbers(u)}
 	}
 }
 
@@ -183,13 +177,11 @@ func (o *lowUsageOpinion) Against(p *cluster.Pod, n *cluster.Node) func() plan.R
 	if u == nil || !o.overloads(u, p) || o.underUsed(p, u) <= o.spare || !o.mayMove(p) && !o.mayRelieve(n) {
 		return nil
 	}
-	return o.whatIf(u, p, func() plan.Reason {
-		return plan.Reason{
-			Code:    "WouldBeOverUtilized",
-			Message: fmt.Sprintf("node %s would use %s; the target is %s", n.Name, o.rs.words(u), o.rs.thresholdWords(highOf)),
-			Numbers: o.rs.usageNumbers(u),
-		}
-	})
+	return o.objection(u, p, "WouldBeOverUtilized", o.overUsed)
+}
+
+func (o *lowUsageOpinion) overUsed(u *nodeUsage) string {
+	return fmt.Sprintf("node %s would use %s; the target is %s", u.node.Name, o.rs.words(u), o.rs.thresholdWords(highOf))
 }
 
 // overloads reports whether the node would be over its target in something that the pod uses; where what pods use is not known, whether it is.
@@ -228,6 +220,7 @@ type highUsageOpinion struct {
 	c        *Cycle
 	selects  func(*cluster.Pod) bool
 	emptiest bool // where all nodes are under-used, one of them is emptied
+	message  func(*nodeUsage) string
 }
 
 // Opinion implements Opinionated.
@@ -235,7 +228,12 @@ func (s *highNodeUtilization) Opinion(c *Cycle) Opinion {
 	rs := s.resources(c)
 	m := requests{c.View, rs}
 	nodes, _, _ := measureNodes(c.Nodes, m, rs)
-	return &highUsageOpinion{usageWatch: newUsageWatch(c, rs, m, nodes), s: s, c: c, selects: s.selector(c, rs), emptiest: c.DrainEmptiest}
+	o := &highUsageOpinion{usageWatch: newUsageWatch(c, rs, m, nodes), s: s, c: c, selects: s.selector(c, rs), emptiest: c.DrainEmptiest}
+	threshold := rs.thresholdWords(lowOf)
+	o.message = func(u *nodeUsage) string {
+		return "node " + u.node.Name + " would use only " + rs.words(u) + " and is to be emptied; the threshold is " + threshold
+	}
+	return o
 }
 
 // Against implements Opinion.
@@ -244,16 +242,18 @@ func (o *highUsageOpinion) Against(p *cluster.Pod, n *cluster.Node) func() plan.
 	switch {
 	case u == nil || o.under <= o.s.args.NumberOfNodes || o.s.excluded[p.Namespace] || o.selects != nil && !o.selects(p):
 		return nil
-	case !o.with(u, p, func() bool { return o.rs.below(u) && (o.others > 0 || o.emptiest && o.least(u)) }) || !o.c.Evictable(p):
+	case !o.empties(u, p) || !o.c.Evictable(p):
 		return nil
 	}
-	return o.whatIf(u, p, func() plan.Reason {
-		return plan.Reason{
-			Code:    "WouldBeUnderUtilized",
-			Message: fmt.Sprintf("node %s would use only %s and is to be emptied; the threshold is %s", n.Name, o.rs.words(u), o.rs.thresholdWords(lowOf)),
-			Numbers: o.rs.usageNumbers(u),
-		}
-	})
+	return o.objection(u, p, "WouldBeUnderUtilized", o.message)
+}
+
+// empties reports whether the node would be emptied with p on it.
+func (o *highUsageOpinion) empties(u *nodeUsage, p *cluster.Pod) bool {
+	o.add(u, p, 1)
+	under := o.rs.below(u) && (o.others > 0 || o.emptiest && o.least(u))
+	o.add(u, p, -1)
+	return under
 }
 
 // least reports whether no node is emptier than u.

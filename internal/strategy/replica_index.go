@@ -19,8 +19,8 @@ type replicaIndex struct {
 	workload bool // groups are workloads, whatever their images
 	images   imageIndex
 	ids      map[replicaKey]int32
-	likely   map[likelyKey][]int32 // the groups of pods with these very owners and spec
-	lastNode []*cluster.Node       // by group: where its latest pod was
+	likely   map[likelyKey]alike // pods with these very owners and spec
+	lastNode []*cluster.Node     // by group: where its latest pod was
 	keys     []replicaKey
 	byPod    [][]int32   // the groups of each pod that was counted
 	repeated []*replicas // by group: those with several pods on a node
@@ -28,16 +28,21 @@ type replicaIndex struct {
 
 // likelyKey is what the replicas of a workload share by pointer, so that most pods need no further look-up.
 type likelyKey struct {
+	owners *cluster.Owner
+	spec   *cluster.Spec
+}
+
+// alike are the groups of pods that share what is in a key, in a namespace: hardly ever are there such pods in another.
+type alike struct {
 	namespace string
-	owners    *cluster.Owner
-	spec      *cluster.Spec
+	groups    []int32
 }
 
 func newReplicaIndex(s *cluster.Snapshot, byWorkload bool) *replicaIndex {
 	return &replicaIndex{
 		snapshot: s, workload: byWorkload,
 		images: imageIndex{bySpec: map[*cluster.Spec]int32{}, byName: map[string]int32{}},
-		ids:    map[replicaKey]int32{}, likely: map[likelyKey][]int32{},
+		ids:    map[replicaKey]int32{}, likely: map[likelyKey]alike{},
 	}
 }
 
@@ -54,9 +59,9 @@ func (x *replicaIndex) count(n *cluster.Node, p *cluster.Pod) {
 
 // groupsOf lists the groups of a pod.
 func (x *replicaIndex) groupsOf(p *cluster.Pod) []int32 {
-	like := likelyKey{p.Namespace, &p.Owners[0], p.Spec}
-	if list, ok := x.likely[like]; ok {
-		return list
+	shared := likelyKey{&p.Owners[0], p.Spec}
+	if like, ok := x.likely[shared]; ok && like.namespace == p.Namespace {
+		return like.groups
 	}
 	var list []int32
 	for _, key := range x.keysOf(p) {
@@ -72,7 +77,7 @@ func (x *replicaIndex) groupsOf(p *cluster.Pod) []int32 {
 			list = append(list, id)
 		}
 	}
-	x.likely[like] = list
+	x.likely[shared] = alike{p.Namespace, list}
 	return list
 }
 
