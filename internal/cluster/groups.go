@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"reflect"
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -13,16 +14,20 @@ type Groups struct {
 	pods []*Pod
 	made sync.Once
 	of   []*Group // by pod index
-	n    int
+	all  []*Group // by number
 
 	mu sync.Mutex // label sets learn which labels they are asked for
 	in map[string]*LabelSets[*Group]
+	// everywhere has the groups of all namespaces, in order; nil until it is asked for
+	everywhere *LabelSets[*Group]
 }
 
 // Group is the pods of a namespace that have the same labels.
 type Group struct {
-	Number int    // from 0 on, within the snapshot
-	Pods   []*Pod // that are on nodes and not terminal, by name
+	Number    int // from 0 on, within the snapshot, by namespace
+	Namespace string
+	Labels    map[string]string
+	Pods      []*Pod // that are on nodes and not terminal, by name
 
 	members int
 }
@@ -48,8 +53,8 @@ func (g *Groups) gather() {
 		id := reflect.ValueOf(p.Labels).Pointer()
 		group := byLabels[id]
 		if group == nil {
-			group = &Group{Number: g.n}
-			g.n++
+			group = &Group{Number: len(g.all), Namespace: namespace, Labels: p.Labels}
+			g.all = append(g.all, group)
 			byLabels[id] = group
 			sets.Add(p.Labels, group)
 		}
@@ -73,7 +78,7 @@ func (g *Groups) gather() {
 }
 
 // Len is how many groups there are.
-func (g *Groups) Len() int { return g.n }
+func (g *Groups) Len() int { return len(g.all) }
 
 // Of is the group of a pod of the snapshot.
 func (g *Groups) Of(p *Pod) *Group { return g.of[p.Index] }
@@ -86,12 +91,28 @@ func (g *Groups) In(namespace string) []*Group {
 	return nil
 }
 
-// Selected lists the groups of a namespace that the selector selects, in the same order.
-func (g *Groups) Selected(namespace string, s labels.Selector) []*Group {
+// Selected lists the groups in some namespaces that the selector selects, in the same order, by namespace.
+func (g *Groups) Selected(in *NamespaceSet, s labels.Selector) []*Group {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if sets := g.in[namespace]; sets != nil {
-		return sets.Selected(s)
+	if names, few := in.few(); few {
+		var list []*Group
+		for _, name := range names {
+			if sets := g.in[name]; sets != nil {
+				list = append(list, sets.Selected(s)...)
+			}
+		}
+		return list
 	}
-	return nil
+	if g.everywhere == nil {
+		g.everywhere = &LabelSets[*Group]{}
+		for _, group := range g.all {
+			g.everywhere.Add(group.Labels, group)
+		}
+	}
+	list := g.everywhere.Selected(s)
+	if !in.all {
+		list = slices.DeleteFunc(list, func(group *Group) bool { return !in.Has(group.Namespace) })
+	}
+	return list
 }

@@ -1,9 +1,6 @@
 package fit
 
 import (
-	"fmt"
-	"slices"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -15,6 +12,14 @@ type counterKey struct {
 	namespace string
 	rule      any    // *cluster.Term or *cluster.SpreadConstraint
 	values    string // of the constraint's matchLabelKeys
+}
+
+// counting is what counters count. Those with the same are one.
+type counting struct {
+	topologyKey, selector string
+	in                    *cluster.NamespaceSet
+	staying               bool
+	nodes                 *inclusion
 }
 
 // counter counts pods by the domain of their nodes.
@@ -112,14 +117,14 @@ func (c *counter) size() int {
 }
 
 // counterFor makes a counter over the pods of the namespaces, those that are still in their places and those that are expected.
-func (s *Scheduler) counterFor(key counterKey, topologyKey string, namespaces []string, fill func(*counter)) *counter {
+func (s *Scheduler) counterFor(key counterKey, topologyKey string, in *cluster.NamespaceSet, fill func(*counter)) *counter {
 	if c := s.counters[key]; c != nil {
 		return c
 	}
 	t := s.topology(topologyKey)
 	c := &counter{topology: t, counts: make([]int32, len(t.values))}
 	fill(c)
-	says := fmt.Sprintf("%s\n%s\n%q\n%v\n%p", topologyKey, cluster.SelectorKey(c.selector), namespaces, c.staying, c.nodes)
+	says := counting{topologyKey, cluster.SelectorKey(c.selector), in, c.staying, c.nodes}
 	if equal := s.equal[says]; equal != nil {
 		s.counters[key] = equal
 		return equal
@@ -127,48 +132,25 @@ func (s *Scheduler) counterFor(key counterKey, topologyKey string, namespaces []
 	s.effort.Grant(len(s.nodes))
 	c.id = len(s.equal)
 	s.equal[says] = c
-	for _, ns := range namespaces {
-		for _, g := range s.crowd.selected(s.view, ns, c.selector) {
-			for _, p := range g.pods {
-				if !s.view.Gone(p) && !(c.staying && p.Deleting) {
-					c.add(p.Node, 1)
-				}
-			}
-			for _, n := range g.arrivals {
-				c.add(n, 1)
+	for _, g := range s.view.Groups().Selected(in, c.selector) {
+		for _, p := range g.Pods {
+			if !s.view.Gone(p) && !(c.staying && p.Deleting) {
+				c.add(p.Node, 1)
 			}
 		}
-		s.following.Add(ns, c.selector, c)
+		for _, n := range s.crowd.arrivalsOf(s.view, g) {
+			c.add(n, 1)
+		}
 	}
+	s.following.AddIn(in, c.selector, c)
 	s.counters[key] = c
 	return c
 }
 
 func (s *Scheduler) termCounter(p *cluster.Pod, t *cluster.Term) *counter {
-	return s.counterFor(counterKey{namespace: p.Namespace, rule: t}, t.TopologyKey, s.namespacesOf(t, p.Namespace), func(c *counter) {
+	return s.counterFor(counterKey{namespace: p.Namespace, rule: t}, t.TopologyKey, s.namespaces.Of(t, p.Namespace), func(c *counter) {
 		c.selector = t.Selector
 	})
-}
-
-// namespacesOf resolves a term's namespaces as the scheduler does: those named, those selected, or else the pod's own.
-func (s *Scheduler) namespacesOf(t *cluster.Term, own string) []string {
-	if len(t.Namespaces) == 0 && t.NamespaceSelector == nil {
-		return []string{own}
-	}
-	key := termIn{t, own}
-	list, ok := s.namespaces[key]
-	if !ok {
-		list = slices.Clone(t.Namespaces)
-		for name, ns := range s.view.Namespaces {
-			if t.NamespaceSelector != nil && t.NamespaceSelector.Matches(labels.Set(ns.Labels)) {
-				list = append(list, name)
-			}
-		}
-		slices.Sort(list)
-		list = slices.Compact(list)
-		s.namespaces[key] = list
-	}
-	return list
 }
 
 // besides counts the pods that a term selects in n's domain, p itself left out.
@@ -207,7 +189,7 @@ func (s *Scheduler) near(p *cluster.Pod, n *cluster.Node, t *cluster.Term) bool 
 		return true
 	}
 	c := s.termCounter(p, t)
-	return c.total == s.own(p, c) && slices.Contains(s.namespacesOf(t, p.Namespace), p.Namespace) && t.Selector.Matches(labels.Set(p.Labels))
+	return c.total == s.own(p, c) && s.namespaces.Of(t, p.Namespace).Has(p.Namespace) && t.Selector.Matches(labels.Set(p.Labels))
 }
 
 func hard(c *cluster.SpreadConstraint) bool {
@@ -267,7 +249,7 @@ func (s *Scheduler) spreadCounter(p *cluster.Pod, sc *cluster.SpreadConstraint) 
 	for _, k := range sc.MatchLabelKeys {
 		key.values += k + "=" + p.Labels[k] + ","
 	}
-	return s.counterFor(key, sc.TopologyKey, []string{p.Namespace}, func(c *counter) {
+	return s.counterFor(key, sc.TopologyKey, s.namespaces.Named(p.Namespace), func(c *counter) {
 		c.selector, c.staying = SelectorOf(sc, p.PodInfo), true
 		c.nodes = s.included(p.Spec.Placement, sc)
 		c.domains = c.nodes.of(c.topology)

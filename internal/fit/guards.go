@@ -1,7 +1,6 @@
 package fit
 
 import (
-	"fmt"
 	"reflect"
 	"slices"
 
@@ -17,6 +16,12 @@ type guard struct {
 	id      int
 	counts  map[int32]int32 // running pods that carry the term, by domain
 	version int             // of the counts of domains with several nodes
+}
+
+// repulsion is what guards keep apart. Those with the same are one.
+type repulsion struct {
+	topologyKey, selector string
+	in                    *cluster.NamespaceSet
 }
 
 // others reports whether a pod other than p carries the term in n's domain.
@@ -71,7 +76,7 @@ func (s *Scheduler) buildGuards() {
 	s.guards = &cluster.Selecting[*guard]{}
 	s.guarded = map[labelsKey][]*guard{}
 	s.carried = map[carrier][]*guard{}
-	s.repelling = map[string]*guard{}
+	s.repelling = map[repulsion]*guard{}
 	for _, p := range s.view.Pods {
 		if len(p.Spec.AntiAffinity) > 0 && p.Node != nil && !p.Terminal() && !s.view.Gone(p) {
 			s.guard(p, p.Node, 1)
@@ -111,17 +116,15 @@ func (s *Scheduler) newGuards(p *cluster.Pod) []*guard {
 	var list []*guard
 	for i := range p.Spec.AntiAffinity {
 		term := &p.Spec.AntiAffinity[i]
-		namespaces := s.namespacesOf(term, p.Namespace)
-		says := fmt.Sprintf("%s\n%s\n%q", term.TopologyKey, cluster.SelectorKey(term.Selector), namespaces)
+		in := s.namespaces.Of(term, p.Namespace)
+		says := repulsion{term.TopologyKey, cluster.SelectorKey(term.Selector), in}
 		g := s.repelling[says]
 		if g == nil {
 			s.effort.Grant(len(s.nodes))
 			t := s.topology(term.TopologyKey)
 			g = &guard{topology: t, id: len(s.repelling), counts: map[int32]int32{}}
 			s.repelling[says] = g
-			for _, ns := range namespaces {
-				s.guards.Add(ns, term.Selector, g)
-			}
+			s.guards.AddIn(in, term.Selector, g)
 			clear(s.guarded) // what selects whom has changed
 		}
 		if !slices.Contains(list, g) {

@@ -18,18 +18,18 @@ import (
 type Scheduler struct {
 	*Checker
 	counters map[counterKey]*counter
-	equal    map[string]*counter // the same by what rules say, for rules of different specs
+	equal    map[counting]*counter // the same by what rules say, for rules of different specs
 	// following holds the counters, by the pods that count in them.
 	following cluster.Selecting[*counter]
 	guards    *cluster.Selecting[*guard] // required anti-affinity of pods that run; nil until it is asked for
 	guarded   map[labelsKey][]*guard
 	carried   map[carrier][]*guard
-	repelling map[string]*guard // by what terms say
+	repelling map[repulsion]*guard // by what terms say
 	// softTaints tells that some node has a PreferNoSchedule taint.
 	softTaints bool
 	// gaveUp is the pod whose search was the last to end because the effort was used up; nil when another search came after it.
 	gaveUp     *cluster.Pod
-	namespaces map[termIn][]string
+	namespaces *cluster.NamespaceSets
 	selectors  map[*cluster.Volume]*nodeaffinity.NodeSelector
 
 	topologies map[string]*topology
@@ -39,9 +39,9 @@ type Scheduler struct {
 // NewScheduler returns a scheduler for nodes, which must be nodes of the view.
 func NewScheduler(view *cluster.View, nodes []*cluster.Node) *Scheduler {
 	s := &Scheduler{
-		Checker: NewChecker(view, nodes), counters: map[counterKey]*counter{}, equal: map[string]*counter{},
+		Checker: NewChecker(view, nodes), counters: map[counterKey]*counter{}, equal: map[counting]*counter{},
 		topologies: map[string]*topology{}, inclusions: map[inclusionKey]*inclusion{},
-		namespaces: map[termIn][]string{}, selectors: map[*cluster.Volume]*nodeaffinity.NodeSelector{},
+		namespaces: cluster.NewNamespaceSets(view.Snapshot), selectors: map[*cluster.Volume]*nodeaffinity.NodeSelector{},
 	}
 	for _, n := range view.Nodes {
 		s.softTaints = s.softTaints || slices.ContainsFunc(n.Taints, func(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectPreferNoSchedule })
@@ -179,7 +179,7 @@ func (s *Scheduler) Left(p *cluster.Pod) {
 
 // Arrived is told when a replacement of p is expected on n.
 func (s *Scheduler) Arrived(p *cluster.Pod, n *cluster.Node) {
-	s.crowd.arrived(p, n)
+	s.crowd.arrived(s.view, p, n)
 	for _, c := range s.following.Of(p.Namespace, p.Labels) {
 		c.add(n, 1)
 	}

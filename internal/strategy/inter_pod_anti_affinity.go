@@ -2,10 +2,8 @@ package strategy
 
 import (
 	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"evenkeel.dev/evenkeel/internal/cluster"
@@ -79,10 +77,10 @@ func (s *interPodAntiAffinity) Spared(c *Cycle, p *cluster.Pod) plan.Reason {
 
 // repulsion is a required anti-affinity term together with the namespaces that it applies to. Equal ones are one.
 type repulsion struct {
-	term       *cluster.Term
-	namespaces []string
-	key        *topologyKey
-	domains    map[int32]*conflicts
+	term    *cluster.Term
+	in      *cluster.NamespaceSet
+	key     *topologyKey
+	domains map[int32]*conflicts
 }
 
 // conflicts counts the pods of one domain that a term concerns.
@@ -98,7 +96,10 @@ type conflicts struct {
 // pairs is how many pairs of a carrier and another pod there are.
 func (n *conflicts) pairs() int { return n.carriers*n.selected - n.both }
 
-type repulsionKey struct{ topologyKey, selector, namespaces string }
+type repulsionKey struct {
+	topologyKey, selector string
+	in                    *cluster.NamespaceSet
+}
 
 // separated is a pod that carries terms, or is selected by some.
 type separated struct {
@@ -114,6 +115,7 @@ type separator struct {
 	keys       *topologyKeys
 	repulsions []*repulsion
 	byKey      map[repulsionKey]*repulsion
+	namespaces *cluster.NamespaceSets
 	bySpec     map[specIn][]*repulsion
 	selects    map[*podGroup][]*repulsion // the terms that select a group's pods
 	members    map[*repulsion][]*podGroup
@@ -128,7 +130,7 @@ type specIn struct {
 
 func newSeparator(c *Cycle, filter *Filter) *separator {
 	x := &separator{
-		c: c, keys: newTopologyKeys(c), byKey: map[repulsionKey]*repulsion{}, bySpec: map[specIn][]*repulsion{},
+		c: c, keys: newTopologyKeys(c), namespaces: cluster.NewNamespaceSets(c.View.Snapshot), byKey: map[repulsionKey]*repulsion{}, bySpec: map[specIn][]*repulsion{},
 		selects: map[*podGroup][]*repulsion{}, members: map[*repulsion][]*podGroup{}, carriers: make([][]*separated, len(c.Nodes)),
 	}
 	// To the scheduler a pod that is being deleted still counts, but soon it will not; nothing has to move for it.
@@ -159,11 +161,11 @@ func (x *separator) repulsionsOf(p *cluster.Pod) []*repulsion {
 	var list []*repulsion
 	for i := range p.Spec.AntiAffinity {
 		t := &p.Spec.AntiAffinity[i]
-		namespaces := x.namespacesOf(t, p.Namespace)
-		key := repulsionKey{t.TopologyKey, cluster.SelectorKey(t.Selector), strings.Join(namespaces, ",")}
+		in := x.namespacesOf(t, p.Namespace)
+		key := repulsionKey{t.TopologyKey, cluster.SelectorKey(t.Selector), in}
 		r := x.byKey[key]
 		if r == nil {
-			r = &repulsion{term: t, namespaces: namespaces, key: x.keys.key(t.TopologyKey), domains: map[int32]*conflicts{}}
+			r = &repulsion{term: t, in: in, key: x.keys.key(t.TopologyKey), domains: map[int32]*conflicts{}}
 			x.byKey[key] = r
 			x.repulsions = append(x.repulsions, r)
 		}
@@ -175,37 +177,29 @@ func (x *separator) repulsionsOf(p *cluster.Pod) []*repulsion {
 	return list
 }
 
-// namespacesOf is where a term looks for pods: in the namespaces that it names or selects, or in its pod's own. The
-// peer does not look at the selector.
-func (x *separator) namespacesOf(t *cluster.Term, own string) []string {
-	list := slices.Clone(t.Namespaces)
-	if t.NamespaceSelector != nil && !x.c.misreads() {
-		for name, ns := range x.c.View.Namespaces {
-			if t.NamespaceSelector.Matches(labels.Set(ns.Labels)) {
-				list = append(list, name)
-			}
-		}
-	} else if len(list) == 0 {
-		list = append(list, own)
+// namespacesOf is where a term looks for pods. The peer does not look at the selector of namespaces.
+func (x *separator) namespacesOf(t *cluster.Term, own string) *cluster.NamespaceSet {
+	switch {
+	case !x.c.misreads():
+		return x.namespaces.Of(t, own)
+	case len(t.Namespaces) == 0:
+		return x.namespaces.Named(own)
 	}
-	slices.Sort(list)
-	return slices.Compact(list)
+	return x.namespaces.Named(t.Namespaces...)
 }
 
 // count counts selected pods and carriers in the domains.
 func (x *separator) count() {
 	for _, r := range x.repulsions {
-		for _, ns := range r.namespaces {
-			for _, group := range x.groups.namespace(ns).matching(r.term.Selector) {
-				if !group.selected {
-					continue
-				}
-				x.selects[group] = append(x.selects[group], r)
-				x.members[r] = append(x.members[r], group)
-				for _, p := range group.pods {
-					if n := x.at(r, p.Node); n != nil {
-						n.selected++
-					}
+		for _, group := range x.groups.matching(r.in, r.term.Selector) {
+			if !group.selected {
+				continue
+			}
+			x.selects[group] = append(x.selects[group], r)
+			x.members[r] = append(x.members[r], group)
+			for _, p := range group.pods {
+				if n := x.at(r, p.Node); n != nil {
+					n.selected++
 				}
 			}
 		}
@@ -277,7 +271,7 @@ func (x *separator) violated(p *separated) (*repulsion, int) {
 // namesakes are selected pods of the domain that have the pod's name in another namespace: the peer takes them for the pod itself.
 func (x *separator) namesakes(p *separated, r *repulsion) int {
 	count := 0
-	for _, ns := range r.namespaces {
+	for _, ns := range r.in.Names() {
 		if ns == p.pod.Namespace {
 			continue
 		}

@@ -3,11 +3,10 @@ package strategy
 import (
 	"fmt"
 	"math"
-	"slices"
-	"strings"
+
+	"k8s.io/apimachinery/pkg/labels"
 
 	"evenkeel.dev/evenkeel/internal/cluster"
-	"evenkeel.dev/evenkeel/internal/fit"
 	"evenkeel.dev/evenkeel/internal/plan"
 )
 
@@ -16,7 +15,7 @@ import (
 func (s *interPodAntiAffinity) separatePreferred(c *Cycle) {
 	x := &softNeighbours{
 		c: c, filter: &s.filter, groups: newPodGroups(c, &s.filter, func(p *cluster.Pod) bool { return !p.Deleting }),
-		counts: map[softNeighbourKey]*softCounts{}, equal: map[repulsionKey]*softCounts{},
+		namespaces: cluster.NewNamespaceSets(c.View.Snapshot), counts: map[softNeighbourKey]*softCounts{}, equal: map[repulsionKey]*softCounts{},
 	}
 	for _, n := range c.Nodes {
 		var pods []*cluster.Pod
@@ -54,12 +53,13 @@ func (s *interPodAntiAffinity) separatePreferred(c *Cycle) {
 
 // softNeighbours counts, for each preferred term, the pods it would keep away, by domain.
 type softNeighbours struct {
-	c      *Cycle
-	filter *Filter
-	groups *podGroups
-	counts map[softNeighbourKey]*softCounts
-	equal  map[repulsionKey]*softCounts // the same by what terms say, for terms of different specs
-	follow cluster.Selecting[*softCounts]
+	c          *Cycle
+	filter     *Filter
+	groups     *podGroups
+	namespaces *cluster.NamespaceSets
+	counts     map[softNeighbourKey]*softCounts
+	equal      map[repulsionKey]*softCounts // the same by what terms say, for terms of different specs
+	follow     cluster.Selecting[*softCounts]
 }
 
 type softNeighbourKey struct {
@@ -69,9 +69,15 @@ type softNeighbourKey struct {
 
 // softCounts counts by the values of a topology key.
 type softCounts struct {
+	in    *cluster.NamespaceSet
 	key   string
 	of    map[string]int
 	least int // no node has fewer
+}
+
+// selects reports whether the term, which is one of those that are counted, selects p.
+func (n *softCounts) selects(t *cluster.WeightedTerm, p *cluster.Pod) bool {
+	return n.in.Has(p.Namespace) && t.Selector.Matches(labels.Set(p.Labels))
 }
 
 // besides counts in n's domain, p itself left out if it is selected; replacements that are expected are not looked at.
@@ -80,8 +86,9 @@ func (x *softNeighbours) besides(p *cluster.Pod, n *cluster.Node, t *cluster.Wei
 	if !ok {
 		return 0
 	}
-	others := x.count(softNeighbourKey{p.Namespace, t}).of[value]
-	if p.Node.Labels[t.TopologyKey] == value && x.counted(p) && fit.TermSelects(&t.Term, p.Namespace, p) {
+	counts := x.count(softNeighbourKey{p.Namespace, t})
+	others := counts.of[value]
+	if p.Node.Labels[t.TopologyKey] == value && x.counted(p) && counts.selects(t, p) {
 		others--
 	}
 	return others
@@ -96,8 +103,9 @@ func (x *softNeighbours) weight(p *cluster.Pod, n *cluster.Node) int {
 			continue
 		}
 		others := x.besides(p, n, t)
+		counts := x.count(softNeighbourKey{p.Namespace, t})
 		for _, arriving := range x.c.View.Arrivals(n) {
-			if fit.TermSelects(&t.Term, p.Namespace, arriving) {
+			if counts.selects(t, arriving) {
 				others++
 			}
 		}
@@ -121,32 +129,27 @@ func (x *softNeighbours) count(key softNeighbourKey) *softCounts {
 		return known
 	}
 	t := key.term
-	namespaces := []string{key.namespace}
-	if len(t.Namespaces) > 0 { // a selector of namespaces is not looked at, as elsewhere
-		namespaces = slices.Compact(slices.Sorted(slices.Values(t.Namespaces)))
-	}
-	says := repulsionKey{t.TopologyKey, cluster.SelectorKey(t.Selector), strings.Join(namespaces, ",")}
+	in := x.namespaces.Of(&t.Term, key.namespace)
+	says := repulsionKey{t.TopologyKey, cluster.SelectorKey(t.Selector), in}
 	counts := x.equal[says]
 	if counts == nil {
-		counts = x.newCounts(t, namespaces)
+		counts = x.newCounts(t, in)
 		x.equal[says] = counts
 	}
 	x.counts[key] = counts
 	return counts
 }
 
-func (x *softNeighbours) newCounts(t *cluster.WeightedTerm, namespaces []string) *softCounts {
-	counts := &softCounts{key: t.TopologyKey, of: map[string]int{}}
-	for _, ns := range namespaces {
-		for _, group := range x.groups.namespace(ns).matching(t.Selector) {
-			for _, p := range group.pods {
-				if value, ok := p.Node.Labels[t.TopologyKey]; ok && group.selected && !x.c.View.Gone(p) {
-					counts.of[value]++
-				}
+func (x *softNeighbours) newCounts(t *cluster.WeightedTerm, in *cluster.NamespaceSet) *softCounts {
+	counts := &softCounts{in: in, key: t.TopologyKey, of: map[string]int{}}
+	for _, group := range x.groups.matching(in, t.Selector) {
+		for _, p := range group.pods {
+			if value, ok := p.Node.Labels[t.TopologyKey]; ok && group.selected && !x.c.View.Gone(p) {
+				counts.of[value]++
 			}
 		}
-		x.follow.Add(ns, t.Selector, counts)
 	}
+	x.follow.AddIn(in, t.Selector, counts)
 	counts.least = math.MaxInt
 	for _, n := range x.c.Nodes {
 		if value, ok := n.Labels[t.TopologyKey]; ok {

@@ -93,14 +93,24 @@ func (ns *namespaceGroups) group(p *cluster.Pod) *podGroup {
 	return ns.of.known[group.Number]
 }
 
-// matching lists the groups that the selector selects.
-func (ns *namespaceGroups) matching(selector labels.Selector) []*podGroup {
+// matching lists the groups in some namespaces that the selector selects, by namespace.
+func (g *podGroups) matching(in *cluster.NamespaceSet, selector labels.Selector) []*podGroup {
 	var list []*podGroup
-	for _, group := range ns.of.view.Groups().Selected(ns.name, selector) {
-		if mine := ns.of.known[group.Number]; mine != nil {
+	namespace, first := "", 0
+	sort := func() {
+		slices.SortFunc(list[first:], func(a, b *podGroup) int { return cmp.Compare(a.place, b.place) })
+		first = len(list)
+	}
+	for _, group := range g.view.Groups().Selected(in, selector) {
+		if group.Namespace != namespace {
+			sort()
+			namespace = group.Namespace
+			g.namespace(namespace) // the groups are known from then on
+		}
+		if mine := g.known[group.Number]; mine != nil {
 			list = append(list, mine)
 		}
 	}
-	slices.SortFunc(list, func(a, b *podGroup) int { return cmp.Compare(a.place, b.place) })
+	sort()
 	return list
 }

@@ -256,7 +256,7 @@ func (x *spreader) newSpread(ns *namespaceGroups, key spreadKey, p *cluster.Pod)
 	sp := &spread{
 		rule: key.rule, values: key.values, selector: fit.SelectorOf(key.rule.SpreadConstraint, p.PodInfo), listed: x.s.kinds[key.rule.WhenUnsatisfiable],
 	}
-	sp.groups = ns.matching(sp.selector)
+	sp.groups = ns.of.matching(cluster.InNamespaces(ns.name), sp.selector)
 	if sp.domains = x.domains[key.rule.in]; sp.domains == nil {
 		sp.domains = newDomains(x.c, x.keys.key(key.rule.in.key), key.rule.in)
 		x.domains[key.rule.in] = sp.domains

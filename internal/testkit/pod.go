@@ -249,11 +249,37 @@ func podAntiAffinity(p *corev1.Pod) *corev1.PodAntiAffinity {
 }
 
 func affinityTerm(parts []string) corev1.PodAffinityTerm {
-	t := corev1.PodAffinityTerm{TopologyKey: parts[0], LabelSelector: &metav1.LabelSelector{MatchLabels: pairs(parts[1])}}
-	if len(parts) > 2 {
+	t := corev1.PodAffinityTerm{TopologyKey: parts[0], LabelSelector: labelSelector(parts[1])}
+	switch {
+	case len(parts) < 3:
+	case parts[2] == "*":
+		t.NamespaceSelector = &metav1.LabelSelector{}
+	case strings.Contains(parts[2], "="):
+		t.NamespaceSelector = labelSelector(parts[2])
+	default:
 		t.Namespaces = strings.Split(parts[2], "+")
 	}
 	return t
+}
+
+// labelSelector reads a=b for a value, a=b|c for one of several, and a for any.
+func labelSelector(text string) *metav1.LabelSelector {
+	s := &metav1.LabelSelector{}
+	for _, part := range strings.Split(text, ",") {
+		key, value, has := strings.Cut(part, "=")
+		switch values := strings.Split(value, "|"); {
+		case !has:
+			s.MatchExpressions = append(s.MatchExpressions, metav1.LabelSelectorRequirement{Key: key, Operator: metav1.LabelSelectorOpExists})
+		case len(values) > 1:
+			s.MatchExpressions = append(s.MatchExpressions, metav1.LabelSelectorRequirement{Key: key, Operator: metav1.LabelSelectorOpIn, Values: values})
+		default:
+			if s.MatchLabels == nil {
+				s.MatchLabels = map[string]string{}
+			}
+			s.MatchLabels[key] = value
+		}
+	}
+	return s
 }
 
 func spreadWord(p *corev1.Pod, parts []string) error {
@@ -263,7 +289,7 @@ func spreadWord(p *corev1.Pod, parts []string) error {
 	skew, err := strconv.ParseInt(parts[1], 10, 32)
 	c := corev1.TopologySpreadConstraint{
 		TopologyKey: parts[0], MaxSkew: int32(skew), WhenUnsatisfiable: corev1.DoNotSchedule,
-		LabelSelector: &metav1.LabelSelector{MatchLabels: pairs(parts[2])},
+		LabelSelector: labelSelector(parts[2]),
 	}
 	for _, part := range parts[3:] {
 		k, v, _ := strings.Cut(part, "=")
