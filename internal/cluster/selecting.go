@@ -66,7 +66,9 @@ type selecting[T any] struct {
 }
 
 // Add takes in a thing that selects pods of a namespace.
-func (x *Selecting[T]) Add(namespace string, s labels.Selector, thing T) { x.add(namespace, nil, s, thing) }
+func (x *Selecting[T]) Add(namespace string, s labels.Selector, thing T) {
+	x.add(namespace, nil, s, thing)
+}
 
 // AddIn takes in a thing that selects pods of several namespaces.
 func (x *Selecting[T]) AddIn(in *NamespaceSet, s labels.Selector, thing T) {
