@@ -15,8 +15,9 @@ type keeper struct {
 	profile *profile
 	use     *use
 	count   *plan.StrategyCount
-	told    bool    // something was said about the watched pod
-	hearing hearing // about the pod that was last asked about
+	told    bool                                   // something was said about the watched pod
+	ended   func(*cluster.Pod) (plan.Reason, bool) // why the turn ended before it came to a pod; nil until something ends it
+	hearing hearing                                // about the pod that was last asked about
 }
 
 var _ strategy.Gatekeeper = (*keeper)(nil)
@@ -32,6 +33,7 @@ func (k *keeper) Try(p *cluster.Pod, why strategy.Why) plan.Verdict {
 	v, to := k.decide(p, why)
 	if !v.Accepted {
 		k.Refuse(p, v.Gate, v.Reason)
+		k.end(p, v)
 		return v
 	}
 	m := plan.Move{Pod: refOf(p), Node: p.NodeName, Profile: k.profile.name, Strategy: k.use.name, Reason: why.Reason}
@@ -44,6 +46,19 @@ func (k *keeper) Try(p *cluster.Pod, why strategy.Why) plan.Verdict {
 		return plan.Reason{Code: "Moved", Message: "chosen to move: " + why.Reason.Message, Numbers: why.Reason.Numbers}
 	})
 	return v
+}
+
+// end keeps what ended the turn for the stories of pods that it did not come to, be it for all or for those of a node.
+func (k *keeper) end(p *cluster.Pod, v plan.Verdict) {
+	if k.watched == nil || k.ended != nil && v.Stop != plan.ThisCycle {
+		return
+	}
+	switch v.Stop {
+	case plan.ThisCycle:
+		k.ended = func(*cluster.Pod) (plan.Reason, bool) { return v.Reason, true }
+	case plan.ThisNode:
+		k.ended = func(other *cluster.Pod) (plan.Reason, bool) { return v.Reason, other.Node == p.Node }
+	}
 }
 
 // decide asks every gate, cheapest and most binding first. For an accepted move it also returns the node where room is to be booked for the

@@ -35,12 +35,17 @@ func (k *keeper) closeStory() {
 
 // spared is why a strategy that said nothing about a pod leaves it alone.
 func (k *keeper) spared(p *cluster.Pod) plan.Reason {
-	switch s, ok := k.use.strategy.(strategy.Sparing); {
+	switch {
 	case k.view.Gone(p):
 		return plan.Reason{Code: "Moved", Message: "did not ask to move it: it moves already in this cycle"}
 	case p.Node != nil && !slices.Contains(k.nodes, p.Node):
 		return plan.Reason{Code: "NodeLeftOut", Message: "did not look at it: its node is not ready, or the policy does not select it"}
-	case ok && p.Node != nil:
+	case p.Node != nil && k.ended != nil:
+		if r, here := k.ended(p); here {
+			return plan.Reason{Code: r.Code, Message: "its turn ended before it came to this pod: " + r.Message, Numbers: r.Numbers}
+		}
+	}
+	if s, ok := k.use.strategy.(strategy.Sparing); ok && p.Node != nil {
 		return s.Spared(k.forStrategy(k), p)
 	}
 	return plan.Reason{Code: "NotWanted", Message: "did not ask to move it"}

@@ -3,6 +3,7 @@ package strategy
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -111,6 +112,21 @@ func (s *nodeAffinity) run(c *Cycle, checker *fit.Checker, violation func(*clust
 		}
 	}
 	return plan.ThisPod
+}
+
+// Spared implements Sparing.
+func (s *nodeAffinity) Spared(_ *Cycle, p *cluster.Pod) plan.Reason {
+	pl := p.Spec.Placement
+	required, preferred := slices.Contains(s.types, NodeAffinityRequired), slices.Contains(s.types, NodeAffinityPreferred)
+	switch {
+	case p.Terminal():
+		return spared("Ended", "it has ended, so no affinity is broken")
+	case !s.filter.Selects(p):
+		return filteredOut()
+	case !(required && pl.Required != nil) && !(preferred && len(pl.Preferred) > 0):
+		return spared("NoAffinity", "it has no node affinity of a type that the strategy looks at")
+	}
+	return spared("AffinityKept", "its node keeps the node affinity that the strategy looks at")
 }
 
 // requiredViolation is about pods with required node affinity; a bare node selector is not enough, as with the peer.
