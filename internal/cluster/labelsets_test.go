@@ -17,29 +17,17 @@ func TestLabelSetsAreFoundAsBySelectors(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 9))
 		var x cluster.LabelSets[int]
 		var sets []labels.Set
+		keys := 4 + int(seed%2)*40 // few are looked up one by one
 		add := func(n int) {
 			for range n {
-				set := labels.Set{}
-				for key := range 4 {
-					if rng.IntN(3) > 0 {
-						set[fmt.Sprint("k", key)] = fmt.Sprint("v", rng.IntN(1+key))
-					}
-				}
+				set := randomSet(rng, keys)
 				x.Add(set, len(sets))
 				sets = append(sets, set)
 			}
 		}
 		for range 20 {
 			add(rng.IntN(20))
-			text := ""
-			for range rng.IntN(4) {
-				key := rng.IntN(4)
-				text += fmt.Sprintf([]string{"k%d=v%d,", "k%d in (v%d),", "k%d!=v%d,", "k%[1]d,", "k%d in (v0,v%d),"}[rng.IntN(5)], key, rng.IntN(1+key))
-			}
-			selector, err := labels.Parse(cutLast(text))
-			if err != nil {
-				t.Fatal(text, err)
-			}
+			selector := randomSelector(t, rng, keys)
 			var want []int
 			for i, set := range sets {
 				if selector.Matches(set) {
@@ -54,6 +42,31 @@ func TestLabelSetsAreFoundAsBySelectors(t *testing.T) {
 			t.Errorf("nothing selects %v", got)
 		}
 	}
+}
+
+// randomSet has values of most of the keys.
+func randomSet(rng *rand.Rand, keys int) labels.Set {
+	set := labels.Set{}
+	for key := range keys {
+		if rng.IntN(3) > 0 {
+			set[fmt.Sprint("k", key)] = fmt.Sprint("v", rng.IntN(1+key%4))
+		}
+	}
+	return set
+}
+
+func randomSelector(t *testing.T, rng *rand.Rand, keys int) labels.Selector {
+	t.Helper()
+	text := ""
+	for range rng.IntN(4) {
+		key := rng.IntN(keys)
+		text += fmt.Sprintf([]string{"k%d=v%d,", "k%d in (v%d),", "k%d!=v%d,", "k%[1]d,", "k%d in (v0,v%d),"}[rng.IntN(5)], key, rng.IntN(1+key%4))
+	}
+	selector, err := labels.Parse(cutLast(text))
+	if err != nil {
+		t.Fatal(text, err)
+	}
+	return selector
 }
 
 func cutLast(s string) string { return s[:max(0, len(s)-1)] }

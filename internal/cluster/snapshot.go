@@ -88,7 +88,31 @@ func (p *Parts) Snapshot(takenAt time.Time) (*Snapshot, error) {
 			s.budgets.Add(b.Namespace, b.Selector, b)
 		}
 	}
+	s.noteUnknownNamespaces()
 	return s, nil
+}
+
+// noteUnknownNamespaces notes terms that select namespaces by their labels, where no namespace's are known.
+func (s *Snapshot) noteUnknownNamespaces() {
+	if s.Has.Namespaces || len(s.Namespaces) > 0 {
+		return
+	}
+	bySelector := func(t Term) bool { return t.NamespaceSelector != nil && !t.NamespaceSelector.Empty() }
+	selecting := map[*Spec]bool{} // replicas share their spec
+	pods := 0
+	for _, p := range s.Pods {
+		is, known := selecting[p.Spec]
+		if !known {
+			is = slices.ContainsFunc(p.Spec.AntiAffinity, bySelector) || slices.ContainsFunc(p.Spec.Affinity, bySelector)
+			selecting[p.Spec] = is
+		}
+		if is {
+			pods++
+		}
+	}
+	if pods > 0 {
+		s.Notes = append(s.Notes, fmt.Sprintf("there are no Namespace objects, so affinity terms that select namespaces by label know them by their names alone; pods with such terms: %d", pods))
+	}
 }
 
 // Node returns the node of that name, or nil.
