@@ -43,10 +43,11 @@ type cycle struct {
 	gentle    *gate.Gentle
 	starts    *gate.Starts // nil in the compatible mode
 	foresight *gate.Foresight
-	effort    *fit.Effort // nil in the compatible mode
+	effort    *fit.Effort // nil when the plan is the peer's
 	voices    []*voice    // those who may object to a move
 	watched   *cluster.Pod
 	plan      *plan.Plan
+	unbooked  int            // pods that wait and that no room could be booked for, for all that is known
 	bare      map[string]int // workloads without a budget, by how many of their pods move
 	past      *course        // nil in the first look
 	measured  bool           // some strategy goes by measurements
@@ -69,6 +70,8 @@ func newCycle(s *cluster.Snapshot, p *policy.Policy, o Options, past *course) *c
 		c.budgets, c.gentle, c.bare = gate.NewBudgets(view), gate.NewGentle(view), map[string]int{}
 		if !o.Compat {
 			c.effort, c.starts = fit.NewEffort(len(s.Pods)), gate.NewStarts(s)
+		} else if o.mended {
+			c.effort = fit.NewEffort(len(s.Pods)) // the peer's cycle beside ours must not take longer than ours may
 		}
 	}
 	if o.Extras.SoftTaints {

@@ -7,7 +7,8 @@ import (
 	"strings"
 
 	"evenkeel.dev/evenkeel/internal/cluster"
-	"evenkeel.dev/evenkeel/internal/gate"
+	"evenkeel.dev/evenkeel/internal/fit"
+	"evenkeel.dev/evenkeel/internal/plan"
 )
 
 // Extras are what a cycle can do beyond the peer, and does only when asked to: they can lead to moves, or hold moves back, where
@@ -65,7 +66,11 @@ func ParseExtras(names []string) (Extras, error) {
 	return e, nil
 }
 
-// bookPending books room for the pods that wait to be scheduled: the more important first, then the older.
+// codeUnbooked is of moves that are held back because it was not found out where pods that wait will start.
+const codeUnbooked = "PendingPods"
+
+// bookPending books room for the pods that wait to be scheduled: the more important first, then the older. The searches have an effort of their own. Where it is used
+// up before it is known where one of them can start, nothing is known of the room that it will take: then nothing moves that would need room.
 func (c *cycle) bookPending() {
 	var waiting []*cluster.Pod
 	for _, p := range c.view.Pods {
@@ -82,10 +87,43 @@ func (c *cycle) bookPending() {
 	slices.SortStableFunc(waiting, func(a, b *cluster.Pod) int {
 		return cmp.Or(cmp.Compare(priority(b), priority(a)), a.Created.Compare(b.Created))
 	})
+	c.foresight.Limit(fit.NewEffort(len(c.view.Pods)))
 	for _, p := range waiting {
-		if n, _, ok := c.foresight.Place(p, gate.Targets{}); ok {
+		n, all := c.foresight.ToBook(p)
+		switch {
+		case n != nil:
 			c.view.Expect(p, n)
 			c.foresight.Moved(p, n)
+		case !all:
+			c.unbooked++
 		}
 	}
+	if c.unbooked > 0 {
+		c.noteUnbooked()
+	}
+}
+
+// noteUnbooked says in the plan that moves are held back, whichever look of the cycle it is.
+func (c *cycle) noteUnbooked() {
+	const note = "it was not found out where all pods that wait to be scheduled can start, as searches for a node ended early; nothing moves that would need room they may take"
+	out := c.plan
+	if c.past != nil {
+		out = c.past.plan
+	}
+	if !slices.Contains(out.Summary.Notes, note) {
+		out.Summary.Notes = append(out.Summary.Notes, note)
+	}
+}
+
+// holdUnbooked is the reason for which a move that needs room is held back; ok is true if there is none.
+func (c *cycle) holdUnbooked() (reason plan.Reason, ok bool) {
+	if c.unbooked == 0 {
+		return plan.Reason{}, true
+	}
+	return plan.Reason{
+		Code: codeUnbooked,
+		Message: fmt.Sprintf("%d pods that wait to be scheduled may take the room that it would need: the searches of this cycle ended before it was found out where they can start",
+			c.unbooked),
+		Numbers: plan.Numbers{"waiting": float64(c.unbooked)},
+	}, false
 }

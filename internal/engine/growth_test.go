@@ -19,6 +19,8 @@ const counted = "evenkeel.dev/evenkeel/internal/testkit/cost,evenkeel.dev/evenke
 
 // TestTwiceTheClusterTakesLittleMoreThanTwiceAsMuch: no strategy takes more than O(pods · log pods + nodes · constraints), on ordinary
 // clusters and on those that are hard on it. It counts statements executed and bytes allocated, which no other load of the machine changes.
+// As the descheduler, node fit has no limit: there, what pods ask for counts as a constraint where they may lack three resources or more, and what is tested is how
+// much less than that a search takes.
 func TestTwiceTheClusterTakesLittleMoreThanTwiceAsMuch(t *testing.T) {
 	if testing.Short() {
 		t.Skip("counts in a program of its own, for a minute or so")
@@ -37,6 +39,9 @@ func TestTwiceTheClusterTakesLittleMoreThanTwiceAsMuch(t *testing.T) {
 					return times*pods*math.Log2(times*pods) + times*nodes*times*constraints
 				}
 				allowed := bound(2) / bound(1)
+				if d := numbers[5]; mode == "compat" && d > 2 {
+					allowed = 2 * math.Pow(2, 1-2/d)
+				}
 				at := filepath.Join(into, strconv.Itoa(i))
 				small, large := statements(t, covdata, filepath.Join(at, "0")), statements(t, covdata, filepath.Join(at, "1"))
 				if grown := large / small; grown > 1.06*allowed {

@@ -125,6 +125,9 @@ func (k *keeper) decidePlace(p *cluster.Pod, why strategy.Why) (plan.Verdict, *c
 		to, v := k.paced(p)
 		return v, to
 	}
+	if reason, ok := k.holdUnbooked(); !ok {
+		return refusal(GateForesight, reason, plan.ThisPod)
+	}
 	to, v := k.place(p, why)
 	return v, to
 }

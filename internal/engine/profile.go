@@ -51,6 +51,7 @@ func turns(profiles []profile) []turn {
 
 func (p *profile) start(c *cycle) {
 	p.evictor = gate.NewEvictor(p.rules, c.view)
+	p.evictor.Fit().Limit(c.effort)
 }
 
 // compile resolves a policy against a cluster.

@@ -28,8 +28,9 @@ type alike struct {
 	rules int     // the version of what holds for many nodes at once
 }
 
-// search returns a node other than the pod's own that will do, or nil, and remembers what kept pods like it off every node.
-func (s *Scheduler) search(p *cluster.Pod) *cluster.Node {
+// search returns a node other than the pod's own that will do, or nil, and remembers what kept pods like it off every node; explained tells that there will be
+// a question about that.
+func (s *Scheduler) search(p *cluster.Pod, explained bool) *cluster.Node {
 	if n := s.next(p, 0, 1, s.Accepts); n != nil {
 		return n // most pods need not be likened
 	}
@@ -37,9 +38,10 @@ func (s *Scheduler) search(p *cluster.Pod) *cluster.Node {
 		return nil
 	}
 	key, rules, likened := s.liken(p)
-	if a := s.alike[key]; likened && a != nil && s.refresh(a, rules, p, s.effort.Over()) && a.fitsNowhere(p.Node) {
+	if a := s.known(key, rules, explained); likened && a != nil && s.refresh(a, rules, p, s.effort.Over()) && a.fitsNowhere(p.Node) {
 		return nil
 	}
+	before := s.effort.Spent()
 	n, all := s.next(p, 1, LookAhead, s.Accepts), true
 	if n == nil && len(s.nodes) > LookAhead {
 		n, all = s.amongRoomy(p)
@@ -48,35 +50,55 @@ func (s *Scheduler) search(p *cluster.Pod) *cluster.Node {
 	switch {
 	case !all:
 		s.gaveUp = p
-	case n == nil && likened:
+	case n == nil && likened && explained:
 		s.remember(key)
+	case n == nil && likened:
+		s.owed[key] += s.effort.Spent() - before
 	}
 	return n
 }
 
+// known is what is known of pods of a likeness, nil if it is nothing. Where nobody asks for reasons, what is out of date is left alone until searches have cost as
+// much as a look at every node.
+func (s *Scheduler) known(key Likeness, rules int, explained bool) *alike {
+	a := s.alike[key]
+	if explained || a != nil && a.rules == rules {
+		return a
+	}
+	if s.owed[key] < len(s.nodes) {
+		return nil
+	}
+	delete(s.owed, key)
+	return s.remember(key)
+}
+
 // amongRoomy looks at the nodes with room for one that accepts p; all is false when it had to end early.
 func (s *Scheduler) amongRoomy(p *cluster.Pod) (n *cluster.Node, all bool) {
-	ended := false
-	n = s.roomy(p, s.pool(p, "", Part{}), func(p *cluster.Pod, n *cluster.Node) bool {
-		if s.effort.Over() {
-			ended = true
-			return true
-		}
-		if s.Accepts(p, n) {
-			return true
-		}
-		s.effort.Spend(1)
-		return false
-	})
-	if ended {
-		return nil, false
+	if n, all := s.roomy(p, s.pool(p, "", Part{})); n == nil {
+		return nil, all
 	}
-	return n, true
+	t := s.grouping(p)
+	part := Part{by: t}
+	if t != nil {
+		part.Of = t
+	}
+	x := s.pool(p, "", part)
+	q := &s.asked
+	*q = Search{Wants: q.Wants, Open: func(d int32) bool { return s.open(p, t, d) }, OK: func(place int) bool {
+		n := s.nodes[place]
+		return s.takes(p, x, n) && s.Accepts(p, n)
+	}}
+	n = s.find(p, x, q)
+	return n, !q.Ended()
 }
 
 // hopeless reports whether it is at hand that no other node that the pod's placement allows has room for it.
 func (s *Scheduler) hopeless(p *cluster.Pod) bool {
-	return s.pools[poolKey{placement: p.Spec.Placement}] != nil && s.roomy(p, s.pool(p, "", Part{}), nil) == nil
+	if s.pools[poolKey{placement: p.Spec.Placement}] == nil {
+		return false
+	}
+	n, all := s.roomy(p, s.pool(p, "", Part{}))
+	return n == nil && all
 }
 
 // nowhereBecause counts the obstacles, if they are not known already.

@@ -122,7 +122,7 @@ func (s *Scheduler) counterFor(key counterKey, topologyKey string, in *cluster.N
 		return c
 	}
 	t := s.topology(topologyKey)
-	c := &counter{topology: t, counts: make([]int32, len(t.values))}
+	c := &counter{topology: t}
 	fill(c)
 	says := counting{topologyKey, cluster.SelectorKey(c.selector), in, c.staying, c.nodes}
 	if equal := s.equal[says]; equal != nil {
@@ -130,7 +130,7 @@ func (s *Scheduler) counterFor(key counterKey, topologyKey string, in *cluster.N
 		return equal
 	}
 	s.effort.Grant(len(s.nodes))
-	c.id = len(s.equal)
+	c.id, c.counts = len(s.equal), make([]int32, len(t.values))
 	s.equal[says] = c
 	for _, g := range s.view.Groups().Selected(in, c.selector) {
 		for _, p := range g.Pods {
@@ -156,7 +156,11 @@ func (s *Scheduler) termCounter(p *cluster.Pod, t *cluster.Term) *counter {
 // besides counts the pods that a term selects in n's domain, p itself left out.
 func (s *Scheduler) besides(p *cluster.Pod, n *cluster.Node, t *cluster.Term) int32 {
 	c := s.termCounter(p, t)
-	d := c.at(n)
+	return s.besidesIn(p, c, c.at(n))
+}
+
+// besidesIn counts the pods in a domain, p itself left out.
+func (s *Scheduler) besidesIn(p *cluster.Pod, c *counter, d int32) int32 {
 	if d < 0 {
 		return 0
 	}
@@ -182,13 +186,18 @@ func (s *Scheduler) own(p *cluster.Pod, c *counter) int {
 // near reports whether required affinity is met on n: a pod that the term selects runs in its domain, or none runs anywhere and
 // the pod selects itself.
 func (s *Scheduler) near(p *cluster.Pod, n *cluster.Node, t *cluster.Term) bool {
-	if _, ok := n.Labels[t.TopologyKey]; !ok {
+	c := s.termCounter(p, t)
+	return s.nearIn(p, c, t, c.at(n))
+}
+
+// nearIn is near for the nodes of a domain.
+func (s *Scheduler) nearIn(p *cluster.Pod, c *counter, t *cluster.Term, d int32) bool {
+	if d < 0 {
 		return false
 	}
-	if s.besides(p, n, t) > 0 {
+	if s.besidesIn(p, c, d) > 0 {
 		return true
 	}
-	c := s.termCounter(p, t)
 	return c.total == s.own(p, c) && s.namespaces.Of(t, p.Namespace).Has(p.Namespace) && t.Selector.Matches(labels.Set(p.Labels))
 }
 
@@ -222,6 +231,11 @@ func (s *Scheduler) unevenOn(p *cluster.Pod, n *cluster.Node, sc *cluster.Spread
 	case d < 0:
 		return obstacle{} // the constraint's inclusion policies leave the node out
 	}
+	return s.unevenIn(p, c, sc, d)
+}
+
+// unevenIn is unevenOn for the nodes of a domain that count.
+func (s *Scheduler) unevenIn(p *cluster.Pod, c *counter, sc *cluster.SpreadConstraint, d int32) obstacle {
 	least := s.leastWithout(p, c)
 	if sc.MinDomains > 0 && int(sc.MinDomains) > c.size() {
 		least = 0

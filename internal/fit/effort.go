@@ -40,6 +40,14 @@ func (e *Effort) Spend(nodes int) {
 	}
 }
 
+// Spent is how many nodes were looked at in vain so far.
+func (e *Effort) Spent() int {
+	if e == nil {
+		return 0
+	}
+	return e.spent
+}
+
 // Over reports whether it is used up.
 func (e *Effort) Over() bool { return e != nil && e.left < 0 }
 

@@ -26,14 +26,15 @@ type Checker struct {
 	placements map[*cluster.Placement]*placement
 	alike      map[Likeness]*alike
 	crowd      crowd
-	effort     *Effort // nil for node fit, whose searches need no limit
+	effort     *Effort      // nil: searches have no limit
+	gaveUp     *cluster.Pod // whose search was the last to end because the effort was used up; nil when another search came after it
 
 	pools   map[poolKey]*pool
 	apart   map[carrier]string
-	laid    *Layout // of nodes, when the view had seen laidAt changes; nil until it is needed
-	laidAt  int
+	laid    map[*topology]*Layout // of nodes, grouped by their domains; by nil: not grouped
+	amounts [][]int64             // by resource: all that pods request of it, in order; nil until it is asked for
 	scratch []int64
-	wants   []Want
+	asked   Search
 }
 
 // placement is what is known of one Placement.
@@ -56,7 +57,7 @@ func NewChecker(view *cluster.View, nodes []*cluster.Node) *Checker {
 	c := &Checker{
 		view: view, nodes: nodes, place: make([]int32, len(view.Nodes)),
 		placements: map[*cluster.Placement]*placement{}, alike: map[Likeness]*alike{},
-		pools: map[poolKey]*pool{}, apart: map[carrier]string{},
+		pools: map[poolKey]*pool{}, apart: map[carrier]string{}, laid: map[*topology]*Layout{},
 	}
 	for i := range c.place {
 		c.place[i] = -1
@@ -67,6 +68,12 @@ func NewChecker(view *cluster.View, nodes []*cluster.Node) *Checker {
 	return c
 }
 
+// Limit makes searches end when the effort is used up; see [Effort].
+func (c *Checker) Limit(e *Effort) { c.effort = e }
+
+// GaveUp reports whether the last search was one for p, and ended because the effort was used up.
+func (c *Checker) GaveUp(p *cluster.Pod) bool { return p == c.gaveUp }
+
 // Nodes are the nodes the checker asks about.
 func (c *Checker) Nodes() []*cluster.Node { return c.nodes }
 
@@ -76,34 +83,46 @@ func (c *Checker) Fits(p *cluster.Pod, n *cluster.Node) bool {
 		(p.Node == n || c.HasRoom(p, n))
 }
 
-// AnyOther returns a node of the list, other than the pod's own, on which it fits, or nil.
+// AnyOther returns a node of the list, other than the pod's own, on which it fits, or nil: then [Checker.WhyNowhere] has the reason, be it that the search
+// ended early.
 func (c *Checker) AnyOther(p *cluster.Pod) *cluster.Node {
+	c.gaveUp = nil
 	if n := c.next(p, 0, 1, c.Fits); n != nil {
 		return n // it will do for most pods
 	}
-	pooled := c.pools[poolKey{placement: p.Spec.Placement, apart: c.apartness(p)}] != nil
-	if pooled && c.anyOf(p, Part{}) == nil {
-		return nil
+	all := true
+	if c.pools[poolKey{placement: p.Spec.Placement, apart: c.apartness(p)}] != nil {
+		n := c.AnyOf(p, Part{})
+		if all = !c.GaveUp(p); n == nil && all {
+			return nil
+		}
 	}
-	if n := c.next(p, 1, LookAhead, c.Fits); n != nil || len(c.nodes) <= LookAhead {
+	if n := c.next(p, 1, LookAhead, c.Fits); n != nil || len(c.nodes) <= LookAhead || !all {
 		return n
 	}
-	return c.hinted(p, c.anyOf(p, Part{}))
+	return c.hinted(p, c.AnyOf(p, Part{}))
 }
 
 // AnyOf is AnyOther among the nodes of a part of the list.
-func (c *Checker) AnyOf(p *cluster.Pod, part Part) *cluster.Node { return c.anyOf(p, part) }
+func (c *Checker) AnyOf(p *cluster.Pod, part Part) *cluster.Node {
+	n, all := c.anyOf(p, part)
+	if c.gaveUp = nil; !all {
+		c.gaveUp = p
+	}
+	return n
+}
 
-func (c *Checker) anyOf(p *cluster.Pod, part Part) *cluster.Node {
-	if n := c.roomy(p, c.pool(p, c.apartness(p), part), nil); n != nil {
-		return n
+// anyOf is AnyOf; all is false when the search had to end early.
+func (c *Checker) anyOf(p *cluster.Pod, part Part) (n *cluster.Node, all bool) {
+	if n, all = c.roomy(p, c.pool(p, c.apartness(p), part)); n != nil {
+		return n, true
 	}
 	for _, n := range c.namesakes(p) {
 		if n != p.Node && part.has(n) && c.Fits(p, n) {
-			return n
+			return n, true
 		}
 	}
-	return nil
+	return nil, all
 }
 
 // next looks at nodes one after the other, leaving out the pod's own: the so many-th to the so many-th from where a pod of the placement last fitted.

@@ -24,9 +24,8 @@ type repulsion struct {
 	in                    *cluster.NamespaceSet
 }
 
-// others reports whether a pod other than p carries the term in n's domain.
-func (s *Scheduler) others(g *guard, p *cluster.Pod, n *cluster.Node) bool {
-	d := g.domain[n.Index]
+// others reports whether a pod other than p carries the term in a domain.
+func (s *Scheduler) others(g *guard, p *cluster.Pod, d int32) bool {
 	if d < 0 {
 		return false
 	}

@@ -1,77 +1,19 @@
 package fit
 
 import (
-	"cmp"
 	"math"
-	"slices"
+	"math/bits"
 )
 
-// leafSize is how many places the leaves of a layout have.
-const leafSize = 8
-
-// Layout orders places so that those with about as much room are neighbours: the leaves of a k-d tree, at each branch of which the places are
-// halved by what they differ in most.
-type Layout struct {
-	order  []int32 // places
-	at     []int32 // by place: its position in order
-	leaves int     // a power of two; leaf i has the places from i*leafSize on
-	kinds  int     // of room
-}
-
-// NewLayout lays out so many places by the room they have: a number for each of the kinds of room.
-func NewLayout(places, kinds int, room func(place int) []int64) *Layout {
-	l := &Layout{order: make([]int32, places), at: make([]int32, places), leaves: 1, kinds: kinds}
-	for l.leaves*leafSize < places {
-		l.leaves *= 2
-	}
-	table := make([]int64, places*kinds)
-	for i := range l.order {
-		l.order[i] = int32(i)
-		copy(table[i*kinds:(i+1)*kinds], room(i))
-	}
-	l.halve(table, l.order, l.leaves)
-	for i, place := range l.order {
-		l.at[place] = int32(i)
-	}
-	return l
-}
-
-// halve puts places, which so many leaves are for, in order.
-func (l *Layout) halve(table []int64, places []int32, leaves int) {
-	if len(places) <= leafSize {
-		return
-	}
-	kind := l.widest(table, places)
-	slices.SortFunc(places, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(table[int(a)*l.kinds+kind], table[int(b)*l.kinds+kind]), cmp.Compare(a, b))
-	})
-	half := min(leaves/2*leafSize, len(places))
-	l.halve(table, places[:half], leaves/2)
-	l.halve(table, places[half:], leaves/2)
-}
-
-// widest is the kind of room in which places differ most, as a share of the most that one of them has.
-func (l *Layout) widest(table []int64, places []int32) int {
-	widest, most := 0, -1.0
-	for kind := range l.kinds {
-		low, high := int64(math.MaxInt64), int64(math.MinInt64)
-		for _, place := range places {
-			v := table[int(place)*l.kinds+kind]
-			low, high = min(low, v), max(high, v)
-		}
-		if share := (float64(high) - float64(low)) / max(1, math.Abs(float64(high)), math.Abs(float64(low))); share > most {
-			widest, most = kind, share
-		}
-	}
-	return widest
-}
-
-// Rooms finds a place that has enough room of every kind without asking each: where room is of two kinds, and places are as they were laid out, it
-// looks at about as many places as the logarithm of their number. It has to be told of every change.
+// Rooms finds a place that has enough room of every kind without asking each. Of n places that are as they were laid out, it looks in vain at about log n where
+// they fall short of one or two kinds, and of three or more, d, at n^(1-2/d) at worst: a branch is looked at in vain only if some of its places fall short of one
+// kind and others of another. It has to be told of every change.
 type Rooms struct {
 	*Layout
-	room func(place int) []int64 // nil for a place that does not count
-	most []int64                 // by branch (1 is the root, the leaves come last) and kind: no place below has more
+	room    func(place int) []int64 // nil for a place that does not count
+	most    []int64                 // by branch and kind: no place below has more
+	touched []int32                 // by branch: the last change below it
+	now     int32                   // changes so far, and one
 }
 
 // Want is an amount of a kind of room.
@@ -82,7 +24,7 @@ type Want struct {
 
 // NewRooms makes one of the places of a layout; room, which may give nil for a place that is never to be found, is asked again when a place has changed.
 func NewRooms(l *Layout, room func(place int) []int64) *Rooms {
-	r := &Rooms{Layout: l, room: room, most: make([]int64, 2*l.leaves*l.kinds)}
+	r := &Rooms{Layout: l, room: room, most: make([]int64, 2*l.leaves*l.kinds), touched: make([]int32, 2*l.leaves), now: 1}
 	r.Refill()
 	return r
 }
@@ -99,46 +41,104 @@ func (r *Rooms) Refill() {
 
 // Change is told that the room of a place has changed.
 func (r *Rooms) Change(place int) {
+	r.now++
 	leaf := int(r.at[place]) / leafSize
 	r.fill(leaf)
-	for branch := (r.leaves + leaf) / 2; branch > 0 && r.join(branch); branch /= 2 {
+	r.touched[r.leaves+leaf] = r.now
+	for branch, changed := (r.leaves+leaf)/2, true; branch > 0; branch /= 2 {
+		r.touched[branch] = r.now
+		changed = changed && r.join(branch)
 	}
 }
 
-// Find returns a place that ok takes, or -1; ok is asked about places of leaves that may have enough.
-func (r *Rooms) Find(wants []Want, ok func(place int) bool) int {
-	return r.find(1, wants, ok)
-}
+// Now stands for the changes so far; see [Search].
+func (r *Rooms) Now() int { return int(r.now) }
 
 // Most is the most that any place has, by kind. It must not be changed.
 func (r *Rooms) Most() []int64 { return r.below(1) }
 
-func (r *Rooms) find(branch int, wants []Want, ok func(place int) bool) int {
+// Search is what is looked for in rooms.
+type Search struct {
+	Wants []Want
+	// Since leaves out the places that have not changed since [Rooms.Now] was that, if it is not zero.
+	Since int
+	// Open, when it is set, is asked about groups before the places of one are looked at; those that are not open are left out.
+	Open func(group int32) bool
+	// OK takes a place. It is asked about places of leaves that may have enough.
+	OK func(place int) bool
+	// Effort is spent on what is looked at beyond the logarithm of the places' number; when it is used up, the search ends.
+	Effort *Effort
+
+	free   int
+	beyond int // what it was
+	ended  bool
+}
+
+// freeLooks is how many branches and places are looked at without being counted, in terms of the logarithm of the number of places: enough for two branches at each
+// halving, which is what it takes where places fall short of two kinds at most, and the places of two leaves.
+const freeLooks = 4
+
+// Find returns a place that the search is about, or -1.
+func (r *Rooms) Find(s *Search) int {
+	s.free, s.beyond, s.ended = freeLooks*bits.Len(uint(len(r.order))), 0, false
+	return r.find(s, 1, s.Open == nil || r.group == nil)
+}
+
+// Ended reports whether the last search ended because the effort was used up.
+func (s *Search) Ended() bool { return s.ended }
+
+// look counts a look at a branch or a place, and reports whether there may be one.
+func (s *Search) look() bool {
+	if s.ended {
+		return false
+	}
+	if s.free > 0 {
+		s.free--
+		return true
+	}
+	if s.ended = s.Effort.Over(); s.ended {
+		return false
+	}
+	s.beyond++
+	s.Effort.Spend(1)
+	return true
+}
+
+// find looks below a branch; asked tells that its group has been asked about.
+func (r *Rooms) find(s *Search, branch int, asked bool) int {
+	if s.Since > 0 && int(r.touched[branch]) <= s.Since || !s.look() {
+		return -1
+	}
 	most := r.below(branch)
-	for _, w := range wants {
+	for _, w := range s.Wants {
 		if most[w.Kind] < w.Amount {
 			return -1
 		}
 	}
+	if !asked && r.group[branch] != mixedGroup {
+		if !s.Open(r.group[branch]) {
+			return -1
+		}
+		asked = true
+	}
 	if leaf := branch - r.leaves; leaf >= 0 {
 		for _, place := range r.places(leaf) {
-			if ok(int(place)) {
+			if !s.look() {
+				return -1
+			}
+			if s.OK(int(place)) {
 				return int(place)
 			}
 		}
 		return -1
 	}
-	if place := r.find(2*branch+1, wants, ok); place >= 0 { // those with more
+	if place := r.find(s, 2*branch+1, asked); place >= 0 { // those with more
 		return place
 	}
-	return r.find(2*branch, wants, ok)
+	return r.find(s, 2*branch, asked)
 }
 
 func (r *Rooms) below(branch int) []int64 { return r.most[branch*r.kinds : (branch+1)*r.kinds] }
-
-func (r *Rooms) places(leaf int) []int32 {
-	return r.order[min(leaf*leafSize, len(r.order)):min((leaf+1)*leafSize, len(r.order))]
-}
 
 func (r *Rooms) fill(leaf int) {
 	most := r.below(r.leaves + leaf)

@@ -27,8 +27,7 @@ type Scheduler struct {
 	repelling map[repulsion]*guard // by what terms say
 	// softTaints tells that some node has a PreferNoSchedule taint.
 	softTaints bool
-	// gaveUp is the pod whose search was the last to end because the effort was used up; nil when another search came after it.
-	gaveUp     *cluster.Pod
+	owed       map[Likeness]int // what searches for a place to book cost that did not find one, and left open what kept the pods off each node
 	namespaces *cluster.NamespaceSets
 	selectors  map[*cluster.Volume]*nodeaffinity.NodeSelector
 
@@ -41,7 +40,7 @@ func NewScheduler(view *cluster.View, nodes []*cluster.Node) *Scheduler {
 	s := &Scheduler{
 		Checker: NewChecker(view, nodes), counters: map[counterKey]*counter{}, equal: map[counting]*counter{},
 		topologies: map[string]*topology{}, inclusions: map[inclusionKey]*inclusion{},
-		namespaces: cluster.NewNamespaceSets(view.Snapshot), selectors: map[*cluster.Volume]*nodeaffinity.NodeSelector{},
+		namespaces: cluster.NewNamespaceSets(view.Snapshot), owed: map[Likeness]int{}, selectors: map[*cluster.Volume]*nodeaffinity.NodeSelector{},
 	}
 	for _, n := range view.Nodes {
 		s.softTaints = s.softTaints || slices.ContainsFunc(n.Taints, func(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectPreferNoSchedule })
@@ -59,16 +58,23 @@ func (s *Scheduler) Filters(p *cluster.Pod, n *cluster.Node) bool {
 	return s.allowed(s.placement(p), p, n) && s.roomAfter(p, n) && s.barred(p, n).code == ""
 }
 
-// Limit makes searches end when the effort is used up; see [Effort].
-func (s *Scheduler) Limit(e *Effort) { s.effort = e }
-
 // AnyBut returns a node other than the pod's own that accepts it, or nil: then [Scheduler.NowhereBut] has the reason, be it that the search ended early.
 func (s *Scheduler) AnyBut(p *cluster.Pod) *cluster.Node {
+	return s.anyBut(p, true)
+}
+
+// ToBook is AnyBut for those who do not ask for the reason; all is false if the search ended early.
+func (s *Scheduler) ToBook(p *cluster.Pod) (n *cluster.Node, all bool) {
+	n = s.anyBut(p, false)
+	return n, !s.GaveUp(p)
+}
+
+func (s *Scheduler) anyBut(p *cluster.Pod, explained bool) *cluster.Node {
 	s.gaveUp = nil
 	if !s.constrained(p) {
 		return s.AnyOther(p)
 	}
-	return s.search(p)
+	return s.search(p, explained)
 }
 
 // Explain says what keeps a replacement of p off n.
@@ -78,6 +84,9 @@ func (s *Scheduler) Explain(p *cluster.Pod, n *cluster.Node) (plan.Reason, bool)
 
 func (s *Scheduler) hindrance(p *cluster.Pod, n *cluster.Node) obstacle {
 	o := s.obstacle(p, n)
+	if o.code == CodeNoRoom && s.selectedOn(p, n, "") != nil {
+		o.code = CodeRepelled // if only by a pod of the same name: what is found holds for pods like it
+	}
 	if o.code != "" && o.code != CodeRepelled {
 		return o
 	}
@@ -92,7 +101,7 @@ func (s *Scheduler) hindrance(p *cluster.Pod, n *cluster.Node) obstacle {
 
 // NowhereBut sums up why no node other than its own accepts p.
 func (s *Scheduler) NowhereBut(p *cluster.Pod) plan.Reason {
-	if s.gaveUp == p {
+	if s.GaveUp(p) {
 		return s.effort.End()
 	}
 	if !s.constrained(p) {
@@ -134,7 +143,7 @@ func (s *Scheduler) barred(p *cluster.Pod, n *cluster.Node) obstacle {
 		}
 	}
 	for _, g := range s.guardsFor(p) {
-		if s.others(g, p, n) {
+		if s.others(g, p, g.domain[n.Index]) {
 			return obstacle{code: CodeGuarded, key: g.key}
 		}
 	}

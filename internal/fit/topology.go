@@ -10,6 +10,7 @@ type topology struct {
 	domain []int32 // by node index; -1: the node lacks the key
 	values []string
 	sizes  []int32 // by domain: how many nodes it has
+	shared bool    // some domain has several nodes
 }
 
 func (s *Scheduler) topology(key string) *topology {
@@ -31,6 +32,7 @@ func (s *Scheduler) topology(key string) *topology {
 			t.values, t.sizes = append(t.values, value), append(t.sizes, 0)
 		}
 		t.sizes[id]++
+		t.shared = t.shared || t.sizes[id] > 1
 		t.domain[i] = id
 	}
 	s.topologies[key] = t

@@ -114,6 +114,9 @@ func (f *Foresight) Place(p *cluster.Pod, t Targets) (*cluster.Node, plan.Reason
 	return nil, reason, false
 }
 
+// ToBook returns a node on which p, which waits to be scheduled, could start; all is false if that was not found out because the effort was used up.
+func (f *Foresight) ToBook(p *cluster.Pod) (n *cluster.Node, all bool) { return f.fit.ToBook(p) }
+
 // ComesBack reports whether, by the scheduler's filters, a replacement of p could start where p is.
 func (f *Foresight) ComesBack(p *cluster.Pod) bool { return f.fit.TakesBack(p) }
 

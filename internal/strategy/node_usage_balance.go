@@ -59,7 +59,7 @@ func (b *nodeBalance) run(order func([]*nodeUsage)) {
 	}
 	b.setQuotas()
 	order(b.sources)
-	left, rec := b.budget(), newReceivers(b.rs, b.targets, b.meter.kind())
+	left, rec := b.budget(), newReceivers(b.rs, b.targets, b.meter.kind(), b.c.Effort)
 	for _, u := range b.sources {
 		if b.relieve(u, left, rec) == plan.ThisCycle {
 			return
@@ -267,6 +267,9 @@ func (b *nodeBalance) try(u *nodeUsage, p *cluster.Pod, use []int64, rec *receiv
 	why, ok := rec.propose(use, Why{Reason: b.because(u)})
 	if !ok {
 		reason := b.rs.overloads(use, rec.left(), len(b.targets))
+		if rec.ended {
+			reason = b.c.Effort.End()
+		}
 		b.c.Refuse(p, gateStrategy, reason)
 		return plan.Verdict{Gate: gateStrategy, Reason: reason}, nil
 	}

@@ -26,6 +26,8 @@ type receivers struct {
 	hint   int        // where the last search ended
 	rooms  *fit.Rooms // what they have left below their ceilings, by place; nil until it is needed
 	seen   int        // of booked, by rooms
+	effort *fit.Effort
+	ended  bool // the last search did, because the effort was used up
 }
 
 // takers are the nodes that can take a pod of one size and stay within their ceilings.
@@ -36,10 +38,10 @@ type takers struct {
 	seen  int             // of receivers.booked
 }
 
-// newReceivers takes the targets, the emptiest first.
-func newReceivers(rs usedResources, targets []*nodeUsage, kind meterKind) *receivers {
+// newReceivers takes the targets, the emptiest first, and what searches among them may take.
+func newReceivers(rs usedResources, targets []*nodeUsage, kind meterKind, effort *fit.Effort) *receivers {
 	r := &receivers{
-		rs: rs, kind: kind, usages: slices.Clone(targets), byNode: make(map[*cluster.Node]*nodeUsage, len(targets)), lists: map[string]*takers{},
+		rs: rs, kind: kind, usages: slices.Clone(targets), byNode: make(map[*cluster.Node]*nodeUsage, len(targets)), lists: map[string]*takers{}, effort: effort,
 	}
 	rs.sortByFill(r.usages)
 	for i, u := range r.usages {
@@ -77,6 +79,7 @@ func (r *receivers) upToDate() *fit.Rooms {
 // propose makes why a case for moving a pod that uses so much to the nodes that can take it; false if there are none. It is good
 // until the next booking, and until use is changed.
 func (r *receivers) propose(use []int64, why Why) (Why, bool) {
+	r.ended = false
 	if list := r.list(use); list != nil {
 		why.Targets, why.Alike = list.nodes, list
 		if list.full > 0 {
@@ -147,7 +150,9 @@ func (r *receivers) any(use []int64) bool {
 			wants = append(wants, fit.Want{Kind: i, Amount: v})
 		}
 	}
-	at := r.upToDate().Find(wants, func(place int) bool { return r.usages[place].takes(use) })
+	search := fit.Search{Wants: wants, OK: func(place int) bool { return r.usages[place].takes(use) }, Effort: r.effort}
+	at := r.upToDate().Find(&search)
+	r.ended = search.Ended()
 	if at < 0 {
 		return false
 	}

@@ -70,6 +70,7 @@ func (*nodeAffinity) PodByPod() {}
 // Run implements Strategy.
 func (s *nodeAffinity) Run(c *Cycle) error {
 	checker := fit.NewChecker(c.View, c.Nodes)
+	checker.Limit(c.Effort)
 	var unknown error
 	for _, kind := range s.types {
 		var violation func(*cluster.Pod) (Why, bool)

@@ -192,6 +192,7 @@ func newSpreader(c *Cycle, s *topologySpread) *spreader {
 		bySpec: map[*cluster.Spec][]*spreadRule{}, fit: fit.NewChecker(c.View, c.Nodes), arrived: map[string][]arrival{},
 		full: map[*cluster.Node]bool{},
 	}
+	x.fit.Limit(c.Effort)
 	// Neither the peer nor the scheduler counts pods that are being deleted.
 	x.groups = newPodGroups(c, &s.filter, func(p *cluster.Pod) bool { return !p.Deleting })
 	for _, n := range c.Nodes {

@@ -229,7 +229,7 @@ func (b *evening) target(from int32, v *victim) (int32, []*cluster.Node) {
 		if nodes := b.nodesFor(to, v); nodes != nil {
 			return to, nodes
 		}
-		if alike && i == b.shut[v.pod.Spec] {
+		if alike && !b.ended && i == b.shut[v.pod.Spec] {
 			b.shut[v.pod.Spec]++
 		}
 	}
@@ -261,6 +261,7 @@ func (b *evening) nodesFor(to int32, v *victim) []*cluster.Node {
 	default:
 		n := b.fit.AnyOf(v.pod, d.part(to))
 		if n == nil {
+			b.ended = b.ended || b.fit.GaveUp(v.pod)
 			return nil
 		}
 		d.begin(n)

@@ -20,7 +20,9 @@ type HardCluster struct {
 	Constraints int
 	// Nodes is the smaller of the two sizes in which it is looked at, 100 where it is zero. More are for what a small cluster does not show.
 	Nodes int
-	lines func(w *lines, nodes int) // with 30 pods to a node, where that is possible
+	// Resources is how many resources pods may lack, if it is that in which the cluster is hard.
+	Resources int
+	lines     func(w *lines, nodes int) // with 30 pods to a node, where that is possible
 }
 
 // Build makes the cluster with so many nodes, and the policy.
@@ -72,5 +74,5 @@ const (
 
 // HardClusters lists them.
 func HardClusters() []HardCluster {
-	return slices.Concat(hardFit(), hardApart(), hardSpread(), hardOwners(), hardReplacements(), hardSearches(), hardTerms())
+	return slices.Concat(hardFit(), hardApart(), hardSpread(), hardOwners(), hardReplacements(), hardSearches(), hardMixes(), hardPending(), hardTerms())
 }

@@ -1,7 +1,5 @@
 package testkit
 
-import "evenkeel.dev/evenkeel/internal/engine"
-
 // hardReplacements are hard on foresight.
 func hardReplacements() []HardCluster {
 	return []HardCluster{
@@ -93,18 +91,6 @@ func hardReplacements() []HardCluster {
 			w.nodes(n, roomy)
 			for i := range 30 * n {
 				w.add("pod ns/p%d node=n%d owner=ReplicaSet/w%d labels=app=w%d cpu=10m anti=kubernetes.io/hostname:app=w%d", i, i%n, i/10, i/10, (i/10+1)%(3*n))
-			}
-		}},
-		{Name: "waiting pods that fit nowhere", Policy: restartPolicy, Extras: engine.Extras{PendingPods: true}, lines: func(w *lines, n int) {
-			w.nodes(n, "cpu=4")
-			for i := range 30 * n {
-				w.add("pod ns/p%d owner=ReplicaSet/w%d labels=app=w%d cpu=%dm phase=Pending spread=zone:1:app=w%d", i, i/10, i/10, 5000+i, i/10)
-			}
-		}},
-		{Name: "waiting pods of one workload with a hard spread", Policy: restartPolicy, Extras: engine.Extras{PendingPods: true}, lines: func(w *lines, n int) {
-			w.nodes(n, "cpu=4")
-			for i := range 30 * n {
-				w.add("pod ns/p%d owner=ReplicaSet/w labels=app=w cpu=10m phase=Pending spread=kubernetes.io/hostname:1:app=w", i)
 			}
 		}},
 	}

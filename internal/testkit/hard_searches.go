@@ -2,7 +2,6 @@ package testkit
 
 import (
 	"fmt"
-	"math"
 
 	"evenkeel.dev/evenkeel/internal/engine"
 )
@@ -22,13 +21,6 @@ func hardSearches() []HardCluster {
 			for i := range 30 * n {
 				at := i % (n / 2)
 				w.add("pod ns/p%d node=t%d owner=ReplicaSet/w%d cpu=%dm mem=%dMi", i, at, i/10, []int{1, 1000*at + 500}[i%2], []int{1, 1024*(n/2-at) + 1}[i%2]+i/10)
-			}
-		}},
-		{Name: "no room: each node has another mix of cpu, memory and disk left", Nodes: 400, Policy: drainPolicy + nodeFitOn, lines: func(w *lines, n int) {
-			mixes := w.mixed(n)
-			for i := range 30 * n {
-				m := mixes[i%len(mixes)]
-				w.add("pod ns/p%d node=t%d owner=ReplicaSet/w%d cpu=%dm mem=%dMi res/ephemeral-storage=%dMi", i, i%(n/2), i/10, 1000*m[0]+500, 1024*m[1]+512, 1024*m[2]-511+i/10)
 			}
 		}},
 		{Name: "large and small pods by turns, room for the large on the last node alone", Nodes: 400, Policy: drainPolicy + nodeFitOn, lines: func(w *lines, n int) {
@@ -151,20 +143,6 @@ func hardSearches() []HardCluster {
 			}
 		}},
 	}
-}
-
-// mixed adds tainted nodes, t0 and so on, and as many others, each with another mix of cpu, memory and disk left, of the same sum: so none has room for a pod
-// that asks for a little more than that in sum. It returns the mixes.
-func (w *lines) mixed(n int) (mixes [][3]int) {
-	w.leave(n, "cpu=10000 mem=10000Gi res/ephemeral-storage=10000Gi pods=1000")
-	side := int(math.Ceil(math.Sqrt(float64(n))))
-	for i := range n / 2 {
-		at := i * 7919 % (n / 2)
-		a, b := at%side, at/side
-		mixes = append(mixes, [3]int{a, b, 2*side - a - b})
-		w.add("pod ns/f%d node=n%d cpu=%d mem=%dGi res/ephemeral-storage=%dGi", i, i, 10000-a, 10000-b, 10000-(2*side-a-b))
-	}
-	return mixes
 }
 
 // opposed adds tainted nodes, t0 and so on, and as many others, of which each has the more cpu left the less memory: m of cpu where it has n/2-1-m

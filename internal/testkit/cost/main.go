@@ -3,7 +3,7 @@
 //
 //	cost DIR [compat] [WORDS]
 //
-// It prints a line for each kind of cluster: name, nodes, pods and constraints of the smaller one, and the bytes that either cycle allocated.
+// It prints a line for each kind of cluster: name, nodes, pods and constraints of the smaller one, the bytes that either cycle allocated, and how many resources pods may lack.
 // With words, it looks only at those that have them in their names.
 package main
 
@@ -131,7 +131,7 @@ func run(args []string) error {
 				return fmt.Errorf("%s: %w", k.Name, err)
 			}
 		}
-		fmt.Printf("%s\t%d\t%d\t%d\t%d\t%d\n", k.Name, k.nodes, pods[0], k.Constraints*k.nodes, bytes[0], bytes[1])
+		fmt.Printf("%s\t%d\t%d\t%d\t%d\t%d\t%d\n", k.Name, k.nodes, pods[0], k.Constraints*k.nodes, bytes[0], bytes[1], k.Resources)
 	}
 	return nil
 }
