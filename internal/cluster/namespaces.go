@@ -56,12 +56,22 @@ func NewNamespaceSets(s *Snapshot) *NamespaceSets {
 // Of resolves a term of a pod in namespace own.
 func (x *NamespaceSets) Of(t *Term, own string) *NamespaceSet {
 	if len(t.Namespaces) == 0 && t.NamespaceSelector == nil {
-		return x.Named(own)
+		return x.One(own)
 	}
 	set := x.of[t]
 	if set == nil {
 		set = x.resolve(t)
 		x.of[t] = set
+	}
+	return set
+}
+
+// One is the set of one namespace.
+func (x *NamespaceSets) One(name string) *NamespaceSet {
+	set := x.equal[name]
+	if set == nil {
+		set = InNamespaces(name)
+		x.equal[name] = set
 	}
 	return set
 }

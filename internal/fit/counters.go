@@ -263,7 +263,7 @@ func (s *Scheduler) spreadCounter(p *cluster.Pod, sc *cluster.SpreadConstraint) 
 	for _, k := range sc.MatchLabelKeys {
 		key.values += k + "=" + p.Labels[k] + ","
 	}
-	return s.counterFor(key, sc.TopologyKey, s.namespaces.Named(p.Namespace), func(c *counter) {
+	return s.counterFor(key, sc.TopologyKey, s.namespaces.One(p.Namespace), func(c *counter) {
 		c.selector, c.staying = SelectorOf(sc, p.PodInfo), true
 		c.nodes = s.included(p.Spec.Placement, sc)
 		c.domains = c.nodes.of(c.topology)

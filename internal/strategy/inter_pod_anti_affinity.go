@@ -183,7 +183,7 @@ func (x *separator) namespacesOf(t *cluster.Term, own string) *cluster.Namespace
 	case !x.c.misreads():
 		return x.namespaces.Of(t, own)
 	case len(t.Namespaces) == 0:
-		return x.namespaces.Named(own)
+		return x.namespaces.One(own)
 	}
 	return x.namespaces.Named(t.Namespaces...)
 }
