@@ -66,6 +66,17 @@ func (x *NamespaceSets) Of(t *Term, own string) *NamespaceSet {
 	return set
 }
 
+// Both is the set of the namespaces that are in both.
+func (x *NamespaceSets) Both(a, b *NamespaceSet) *NamespaceSet {
+	switch {
+	case a.all:
+		return b
+	case b.all:
+		return a
+	}
+	return x.Named(slices.DeleteFunc(slices.Clone(a.names), func(name string) bool { return !b.Has(name) })...)
+}
+
 // One is the set of one namespace.
 func (x *NamespaceSets) One(name string) *NamespaceSet {
 	set := x.equal[name]

@@ -1,6 +1,9 @@
 package cluster
 
 import (
+	"cmp"
+	"slices"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -50,6 +53,31 @@ type Volume struct {
 	Name string
 	// Nodes is the volume's required node affinity, nil when it can be used anywhere.
 	Nodes *corev1.NodeSelector
+	// Zones are the zones and regions that labels of the volume name, by the label's key of today.
+	Zones map[string][]string
+}
+
+// Reaches reports whether the zones and regions of the volume let it be used on n, as the scheduler's VolumeZone does: on a node that is of one of them, or, like
+// all nodes of a cluster without zones, has none of the labels.
+func (v *Volume) Reaches(n *NodeInfo) bool {
+	reached, labelled := true, false
+	for key, values := range v.Zones {
+		value, ok := n.Labels[key]
+		if !ok {
+			value, ok = n.Labels[betaZoneLabel(key)]
+		}
+		labelled = labelled || ok
+		reached = reached && ok && slices.Contains(values, value)
+	}
+	return reached || !labelled
+}
+
+// betaZoneLabel is what a label of zones or regions was called before.
+func betaZoneLabel(key string) string {
+	if key == corev1.LabelTopologyRegion {
+		return corev1.LabelFailureDomainBetaRegion
+	}
+	return corev1.LabelFailureDomainBetaZone
 }
 
 // StorageClass is a storage.k8s.io StorageClass.
@@ -133,6 +161,16 @@ func (c *Converter) Volume(p *corev1.PersistentVolume) *Volume {
 	v := &Volume{Name: p.Name}
 	if p.Spec.NodeAffinity != nil {
 		v.Nodes = p.Spec.NodeAffinity.Required
+	}
+	for _, key := range []string{corev1.LabelTopologyZone, corev1.LabelTopologyRegion} {
+		value := cmp.Or(p.Labels[key], p.Labels[betaZoneLabel(key)])
+		if value == "" {
+			continue
+		}
+		if v.Zones == nil {
+			v.Zones = map[string][]string{}
+		}
+		v.Zones[key] = strings.Split(value, "__")
 	}
 	return v
 }

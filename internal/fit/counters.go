@@ -26,6 +26,7 @@ type counting struct {
 type counter struct {
 	*topology
 	id       int
+	in       *cluster.NamespaceSet
 	selector labels.Selector
 	counts   []int32    // by domain
 	nodes    *inclusion // of a spread constraint; nil for an affinity term: every node
@@ -122,7 +123,7 @@ func (s *Scheduler) counterFor(key counterKey, topologyKey string, in *cluster.N
 		return c
 	}
 	t := s.topology(topologyKey)
-	c := &counter{topology: t}
+	c := &counter{topology: t, in: in}
 	fill(c)
 	says := counting{topologyKey, cluster.SelectorKey(c.selector), in, c.staying, c.nodes}
 	if equal := s.equal[says]; equal != nil {
@@ -183,22 +184,49 @@ func (s *Scheduler) own(p *cluster.Pod, c *counter) int {
 	return int(s.self(p, c, c.at(p.Node)))
 }
 
-// near reports whether required affinity is met on n: a pod that the term selects runs in its domain, or none runs anywhere and
+// affinityCounter counts for the i-th required affinity term of p. Where there are several, only a pod that all of them select counts for any.
+func (s *Scheduler) affinityCounter(p *cluster.Pod, i int) *counter {
+	terms := p.Spec.Affinity
+	if len(terms) == 1 {
+		return s.termCounter(p, &terms[i])
+	}
+	key := counterKey{namespace: p.Namespace, rule: &terms[i], values: "all"}
+	if c := s.counters[key]; c != nil {
+		return c
+	}
+	in, selector := s.namespaces.Of(&terms[0], p.Namespace), terms[0].Selector
+	for j := 1; j < len(terms); j++ {
+		in = s.namespaces.Both(in, s.namespaces.Of(&terms[j], p.Namespace))
+		selector = both(selector, terms[j].Selector)
+	}
+	return s.counterFor(key, terms[i].TopologyKey, in, func(c *counter) { c.selector = selector })
+}
+
+// both selects what a and b select.
+func both(a, b labels.Selector) labels.Selector {
+	requirements, ok := b.Requirements()
+	if !ok {
+		return b // nothing
+	}
+	return a.Add(requirements...)
+}
+
+// near reports whether the i-th required affinity term is met on n: a pod that the terms select runs in its domain, or none runs anywhere and
 // the pod selects itself.
-func (s *Scheduler) near(p *cluster.Pod, n *cluster.Node, t *cluster.Term) bool {
-	c := s.termCounter(p, t)
-	return s.nearIn(p, c, t, c.at(n))
+func (s *Scheduler) near(p *cluster.Pod, n *cluster.Node, i int) bool {
+	c := s.affinityCounter(p, i)
+	return s.nearIn(p, c, c.at(n))
 }
 
 // nearIn is near for the nodes of a domain.
-func (s *Scheduler) nearIn(p *cluster.Pod, c *counter, t *cluster.Term, d int32) bool {
+func (s *Scheduler) nearIn(p *cluster.Pod, c *counter, d int32) bool {
 	if d < 0 {
 		return false
 	}
 	if s.besidesIn(p, c, d) > 0 {
 		return true
 	}
-	return c.total == s.own(p, c) && s.namespaces.Of(t, p.Namespace).Has(p.Namespace) && t.Selector.Matches(labels.Set(p.Labels))
+	return c.total == s.own(p, c) && c.in.Has(p.Namespace) && c.selector.Matches(labels.Set(p.Labels))
 }
 
 func hard(c *cluster.SpreadConstraint) bool {
@@ -261,11 +289,13 @@ func (s *Scheduler) leastWithout(p *cluster.Pod, c *counter) int32 {
 func (s *Scheduler) spreadCounter(p *cluster.Pod, sc *cluster.SpreadConstraint) *counter {
 	key := counterKey{namespace: p.Namespace, rule: sc}
 	for _, k := range sc.MatchLabelKeys {
-		key.values += k + "=" + p.Labels[k] + ","
+		if value, ok := p.Labels[k]; ok {
+			key.values += k + "=" + value + ","
+		}
 	}
 	return s.counterFor(key, sc.TopologyKey, s.namespaces.One(p.Namespace), func(c *counter) {
 		c.selector, c.staying = SelectorOf(sc, p.PodInfo), true
-		c.nodes = s.included(p.Spec.Placement, sc)
+		c.nodes = s.included(p.Spec, sc)
 		c.domains = c.nodes.of(c.topology)
 	})
 }

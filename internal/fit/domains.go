@@ -17,7 +17,7 @@ func (s *Scheduler) grouping(p *cluster.Pod) *topology {
 		over(g.topology)
 	}
 	for i := range p.Spec.Affinity {
-		over(s.termCounter(p, &p.Spec.Affinity[i]).topology)
+		over(s.affinityCounter(p, i).topology)
 	}
 	for i := range p.Spec.TopologySpread {
 		if sc := &p.Spec.TopologySpread[i]; hard(sc) {
@@ -41,8 +41,7 @@ func (s *Scheduler) open(p *cluster.Pod, t *topology, d int32) bool {
 		}
 	}
 	for i := range p.Spec.Affinity {
-		term := &p.Spec.Affinity[i]
-		if c := s.termCounter(p, term); c.topology == t && !s.nearIn(p, c, term, d) {
+		if c := s.affinityCounter(p, i); c.topology == t && !s.nearIn(p, c, d) {
 			return false
 		}
 	}

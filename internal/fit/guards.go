@@ -186,6 +186,8 @@ func (s *Scheduler) volumeElsewhere(p *cluster.Pod, n *cluster.Node) (string, bo
 			if p.Node != nil && p.Node.Labels[corev1.LabelTopologyZone] != n.Labels[corev1.LabelTopologyZone] {
 				return name, true
 			}
+		case !volume.Reaches(n.NodeInfo):
+			return name, true
 		case volume.Nodes != nil:
 			if selector := s.selectorOf(volume); selector == nil || !selector.Match(n.Object()) {
 				return name, true

@@ -2,6 +2,7 @@ package fit
 
 import (
 	"encoding/binary"
+	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -27,7 +28,7 @@ func (s *Scheduler) liken(p *cluster.Pod) (Likeness, int, bool) {
 		l.counted(s.termCounter(p, &p.Spec.AntiAffinity[i]))
 	}
 	for i := range p.Spec.Affinity {
-		c := s.termCounter(p, &p.Spec.Affinity[i])
+		c := s.affinityCounter(p, i)
 		l.counted(c)
 		l.truth(c.total == s.own(p, c))
 	}
@@ -112,8 +113,8 @@ func (l *likener) volumes() {
 		case free:
 		case volume == nil && l.p.Node != nil:
 			l.key = append(append(l.key, "zone "...), l.p.Node.Labels[corev1.LabelTopologyZone]...)
-		case volume != nil && volume.Nodes != nil:
-			l.key = append(append(l.key, "nodes "...), volume.Nodes.String()...)
+		case volume != nil && (volume.Nodes != nil || volume.Zones != nil):
+			l.key = fmt.Appendf(l.key, "nodes %v, zones %v", volume.Nodes, volume.Zones)
 		}
 	}
 }

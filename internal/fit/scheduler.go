@@ -148,8 +148,8 @@ func (s *Scheduler) barred(p *cluster.Pod, n *cluster.Node) obstacle {
 		}
 	}
 	for i := range p.Spec.Affinity {
-		if t := &p.Spec.Affinity[i]; !s.near(p, n, t) {
-			return obstacle{code: CodeLonely, key: t.TopologyKey}
+		if !s.near(p, n, i) {
+			return obstacle{code: CodeLonely, key: p.Spec.Affinity[i].TopologyKey}
 		}
 	}
 	for i := range p.Spec.TopologySpread {

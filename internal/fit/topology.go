@@ -1,6 +1,9 @@
 package fit
 
 import (
+	"slices"
+	"strings"
+
 	"evenkeel.dev/evenkeel/internal/cluster"
 )
 
@@ -39,7 +42,8 @@ func (s *Scheduler) topology(key string) *topology {
 	return t
 }
 
-// inclusion is which nodes a spread constraint counts: those that its inclusion policies let pass for a placement.
+// inclusion is which nodes a spread constraint counts: those that its inclusion policies let pass for a placement, and that have the topology keys of
+// all hard constraints of the pod.
 type inclusion struct {
 	nodes   []bool               // by node index
 	domains map[*topology][]bool // by domain: does one of the nodes belong to it?
@@ -48,11 +52,13 @@ type inclusion struct {
 type inclusionKey struct {
 	placement                  *cluster.Placement
 	honorAffinity, honorTaints bool
+	keys                       string // of the other hard constraints
 }
 
-// included returns the inclusion of a constraint for a placement. It is never nil: where every node counts it says so of each.
-func (s *Scheduler) included(pl *cluster.Placement, c *cluster.SpreadConstraint) *inclusion {
-	key := inclusionKey{honorAffinity: c.HonorNodeAffinity && (pl.Required != nil || len(pl.NodeSelector) > 0), honorTaints: c.HonorNodeTaints}
+// included returns the inclusion of a hard constraint of a spec. It is never nil: where every node counts it says so of each.
+func (s *Scheduler) included(spec *cluster.Spec, c *cluster.SpreadConstraint) *inclusion {
+	pl, others := spec.Placement, otherKeys(spec, c)
+	key := inclusionKey{keys: strings.Join(others, "\n"), honorAffinity: c.HonorNodeAffinity && (pl.Required != nil || len(pl.NodeSelector) > 0), honorTaints: c.HonorNodeTaints}
 	if key.honorAffinity || key.honorTaints {
 		key.placement = pl
 	}
@@ -66,9 +72,24 @@ func (s *Scheduler) included(pl *cluster.Placement, c *cluster.SpreadConstraint)
 			_, found := Untolerated(n.Taints, pl.Tolerations, HardTaint)
 			in.nodes[i] = !found
 		}
+		for _, k := range others {
+			in.nodes[i] = in.nodes[i] && s.topology(k).domain[i] >= 0
+		}
 	}
 	s.inclusions[key] = in
 	return in
+}
+
+// otherKeys are the topology keys of the other hard constraints of a spec, in order.
+func otherKeys(spec *cluster.Spec, c *cluster.SpreadConstraint) []string {
+	var keys []string
+	for i := range spec.TopologySpread {
+		if other := &spec.TopologySpread[i]; hard(other) && other.TopologyKey != c.TopologyKey {
+			keys = append(keys, other.TopologyKey)
+		}
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
 }
 
 // of tells which domains have a node that counts.

@@ -252,6 +252,18 @@ func (b *Builder) Objects(text string) error {
 				return err
 			}
 			b.Pod(p)
+		case "PersistentVolume":
+			v := &corev1.PersistentVolume{}
+			if err := yaml.UnmarshalStrict([]byte(doc), v); err != nil {
+				return err
+			}
+			b.parts.Volumes = append(b.parts.Volumes, b.conv.Volume(v))
+		case "PersistentVolumeClaim":
+			c := &corev1.PersistentVolumeClaim{}
+			if err := yaml.UnmarshalStrict([]byte(doc), c); err != nil {
+				return err
+			}
+			b.parts.Claims = append(b.parts.Claims, b.conv.Claim(c))
 		default:
 			return fmt.Errorf("kind %q is not known here", kind.Kind)
 		}

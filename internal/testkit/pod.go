@@ -227,7 +227,11 @@ func placementWord(p *corev1.Pod, key, value string) error {
 			corev1.WeightedPodAffinityTerm{Weight: int32(weight), PodAffinityTerm: affinityTerm(parts[1:])})
 		return err
 	case "near":
-		p.Spec.Affinity.PodAffinity = &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{affinityTerm(parts)}}
+		if p.Spec.Affinity.PodAffinity == nil {
+			p.Spec.Affinity.PodAffinity = &corev1.PodAffinity{}
+		}
+		near := &p.Spec.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+		*near = append(*near, affinityTerm(parts))
 	case "spread":
 		return spreadWord(p, parts)
 	}
