@@ -186,7 +186,7 @@ func (b *builder) seePod(o *pod) {
 }
 
 func (b *builder) addNodeMetrics(o *nodeMetrics) *fieldError {
-	list, problem := b.parser.list(o.Usage)
+	list, problem := b.parser.list(o.Usage.measured())
 	if problem != nil {
 		return problem.under("usage")
 	}
@@ -214,7 +214,7 @@ func (b *builder) addNodePace(o *nodePace) *fieldError {
 func (b *builder) addPodMetrics(o *podMetrics) *fieldError {
 	lists := make([]corev1.ResourceList, len(o.Containers))
 	for i := range o.Containers {
-		list, problem := b.parser.list(o.Containers[i].Usage)
+		list, problem := b.parser.list(o.Containers[i].Usage.measured())
 		if problem != nil {
 			return problem.under("containers" + index(i) + ".usage")
 		}

@@ -100,6 +100,9 @@ func (b *builder) readHeader(raw []byte, at place) error {
 	if h.TakenAt.IsZero() {
 		return fail(&fieldError{path: "takenAt", err: errors.New("missing; expected a time such as 2026-11-30T00:00:00Z")})
 	}
+	if problem := nullShare(raw); problem != nil {
+		return fail(problem)
+	}
 	if problem := b.readQueries(h.Queries); problem != nil {
 		return fail(problem)
 	}
@@ -118,6 +121,28 @@ func (b *builder) readHeader(raw []byte, at place) error {
 	return nil
 }
 
+// nullShare finds the first value of a query's answer that is null, which decodes as 0 and is no measurement.
+func nullShare(raw []byte) *fieldError {
+	h, problem := decode[struct {
+		Queries []struct {
+			Nodes map[string]*float64 `json:"nodes"`
+		} `json:"queries"`
+	}](raw)
+	if problem != nil {
+		return problem
+	}
+	for i, q := range h.Queries {
+		for _, name := range slices.Sorted(maps.Keys(q.Nodes)) {
+			if q.Nodes[name] == nil {
+				return &fieldError{path: "queries" + index(i) + ".nodes" + key(name), value: "null", err: errNotShare}
+			}
+		}
+	}
+	return nil
+}
+
+var errNotShare = errors.New("expected a number from 0 to 1")
+
 func (b *builder) readQueries(queries []Query) *fieldError {
 	for i, q := range queries {
 		at := "queries" + index(i)
@@ -130,7 +155,7 @@ func (b *builder) readQueries(queries []Query) *fieldError {
 		}
 		for _, name := range slices.Sorted(maps.Keys(q.Nodes)) {
 			if v := q.Nodes[name]; !(v >= 0 && v <= 1) {
-				return &fieldError{path: at + ".nodes" + key(name), value: fmt.Sprint(v), err: errors.New("expected a number from 0 to 1")}
+				return &fieldError{path: at + ".nodes" + key(name), value: fmt.Sprint(v), err: errNotShare}
 			}
 		}
 		if b.parts.Usage.Queries == nil {

@@ -23,7 +23,20 @@ type quantity string
 // quantities is a resource list as it was written.
 type quantities map[corev1.ResourceName]quantity
 
-// UnmarshalJSON takes strings and numbers, as the API does.
+// measurements is a resource list of what was measured; nil: of that resource nothing was. Elsewhere the API takes a null for 0.
+type measurements map[corev1.ResourceName]*quantity
+
+func (m measurements) measured() quantities {
+	known := make(quantities, len(m))
+	for name, q := range m {
+		if q != nil {
+			known[name] = *q
+		}
+	}
+	return known
+}
+
+// UnmarshalJSON takes strings, numbers, and null for 0, as the API does.
 func (q *quantity) UnmarshalJSON(data []byte) error {
 	switch {
 	case bytes.Equal(data, []byte("null")):

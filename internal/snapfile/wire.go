@@ -204,8 +204,8 @@ type workload struct {
 
 type nodeMetrics struct {
 	header
-	Timestamp metav1.Time `json:"timestamp,omitzero"`
-	Usage     quantities  `json:"usage,omitempty"`
+	Timestamp metav1.Time  `json:"timestamp,omitzero"`
+	Usage     measurements `json:"usage,omitempty"`
 }
 
 type nodePace struct {
@@ -224,6 +224,6 @@ type podMetrics struct {
 }
 
 type containerMetrics struct {
-	Name  string     `json:"name,omitempty"`
-	Usage quantities `json:"usage,omitempty"`
+	Name  string       `json:"name,omitempty"`
+	Usage measurements `json:"usage,omitempty"`
 }
