@@ -14,20 +14,16 @@ import (
 // their arguments.
 func compile(f *findings, d *draft) *Policy {
 	doc, path := d.doc, f.src.prefix
+	nodes, errs := parseNodeSelector(path.Child("nodeSelector"), doc.NodeSelector)
+	f.invalid(errs)
 	p := &Policy{
-		NodeSelector:                     labels.Everything(),
+		NodeSelector:                     nodes,
 		MaxNoOfPodsToEvictPerNode:        doc.MaxNoOfPodsToEvictPerNode,
 		MaxNoOfPodsToEvictPerNamespace:   doc.MaxNoOfPodsToEvictPerNamespace,
 		MaxNoOfPodsToEvictTotal:          doc.MaxNoOfPodsToEvictTotal,
 		GracePeriodSeconds:               doc.GracePeriodSeconds,
 		EvictionFailureEventNotification: doc.EvictionFailureEventNotification != nil && *doc.EvictionFailureEventNotification,
 		KubernetesMetrics:                doc.MetricsCollector != nil && doc.MetricsCollector.Enabled,
-	}
-	if doc.NodeSelector != nil {
-		var err error
-		if p.NodeSelector, err = labels.Parse(*doc.NodeSelector); err != nil {
-			f.invalid(field.ErrorList{field.Invalid(path.Child("nodeSelector"), *doc.NodeSelector, err.Error())})
-		}
 	}
 	if g := doc.GracePeriodSeconds; g != nil && *g < 0 {
 		f.invalid(field.ErrorList{field.Invalid(path.Child("gracePeriodSeconds"), *g, "must not be negative")})
@@ -48,6 +44,18 @@ func compile(f *findings, d *draft) *Policy {
 		p.Profiles = append(p.Profiles, compileProfile(f, path.Child("profiles").Index(i), &doc.Profiles[i], d.configs[i]))
 	}
 	return p
+}
+
+// parseNodeSelector takes no selector as one for all nodes.
+func parseNodeSelector(path *field.Path, text *string) (labels.Selector, field.ErrorList) {
+	if text == nil {
+		return labels.Everything(), nil
+	}
+	selector, err := labels.Parse(*text)
+	if err != nil {
+		return labels.Nothing(), field.ErrorList{field.Invalid(path, *text, err.Error())}
+	}
+	return selector, nil
 }
 
 func compileProfile(f *findings, path *field.Path, doc *DocumentProfile, configs []config) Profile {

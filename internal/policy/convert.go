@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -30,6 +31,7 @@ func Convert(name string, data []byte) (*Document, []Warning, error) {
 	}
 	f := &findings{src: src}
 	doc := convert(f)
+	checkConverted(f, doc)
 	warnings := f.sorted()
 	if err := f.err(); err != nil {
 		return nil, warnings, err
@@ -50,6 +52,8 @@ func convert(f *findings) *Document {
 		MaxNoOfPodsToEvictPerNode:      old.MaxNoOfPodsToEvictPerNode,
 		MaxNoOfPodsToEvictPerNamespace: old.MaxNoOfPodsToEvictPerNamespace,
 	}
+	_, errs := parseNodeSelector(f.src.prefix.Child("nodeSelector"), old.NodeSelector)
+	f.invalid(errs)
 	path := f.src.prefix.Child("strategies")
 	for _, name := range inFileOrder(f.src, path, old.Strategies) {
 		s, at := old.Strategies[name], path.Key(name)
@@ -67,6 +71,40 @@ func convert(f *findings) *Document {
 		f.problem(path, "there are no strategies to convert")
 	}
 	return doc
+}
+
+// checkConverted holds the new document to all that Load asks of it, and gives what that finds the paths of the old one. What is known to be
+// wrong already would only be said twice.
+func checkConverted(f *findings, doc *Document) {
+	if doc == nil || len(f.problems) > 0 {
+		return
+	}
+	text, err := doc.YAML()
+	if err == nil {
+		_, _, err = Load(f.src.name, text)
+	}
+	var refused *Error
+	switch {
+	case errors.As(err, &refused):
+		for _, p := range refused.Problems {
+			f.problem(doc.oldPath(f.src.prefix, p.Path), "%s", p.Message)
+		}
+	case err != nil:
+		f.problem(f.src.prefix, "%v", err)
+	}
+}
+
+// oldPath is where in a policy of v1alpha1 that came from which is at a path of the converted one: its strategy, or the field of the same name.
+func (d *Document) oldPath(prefix *field.Path, path string) *field.Path {
+	for i, p := range d.Profiles {
+		if strings.HasPrefix(path, field.NewPath("profiles").Index(i).String()) {
+			return prefix.Child("strategies").Key(slices.Concat(p.Plugins.Deschedule.Enabled, p.Plugins.Balance.Enabled)[0]).Child("params")
+		}
+	}
+	if path == "" {
+		return prefix
+	}
+	return prefix.Child(path)
 }
 
 // decodeOld returns the old document without what does not fit, or nil.
