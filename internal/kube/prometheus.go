@@ -176,6 +176,7 @@ func (s *sample) value() (float64, error) {
 	return v, nil
 }
 
+// ask asks by POST, which has room for long queries, and by GET where that is not allowed or not known, as the descheduler's client does.
 func (p *Prometheus) ask(ctx context.Context, query string) ([]sample, error) {
 	endpoint, err := url.Parse(p.URL)
 	if err != nil {
@@ -183,14 +184,6 @@ func (p *Prometheus) ask(ctx context.Context, query string) ([]sample, error) {
 	}
 	endpoint = endpoint.JoinPath("api", "v1", "query")
 	form := url.Values{"query": {query}, "timeout": {cmp.Or(p.Timeout, usageTimeout).String()}}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint.String(), strings.NewReader(form.Encode()))
-	if err != nil {
-		return nil, err
-	}
-	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	if err := p.authorize(ctx, request); err != nil {
-		return nil, err
-	}
 	authorities := p.CAFiles
 	if authorities == nil {
 		authorities = caFiles()
@@ -200,16 +193,46 @@ func (p *Prometheus) ask(ctx context.Context, query string) ([]sample, error) {
 		return nil, err
 	}
 	defer client.CloseIdleConnections()
+	client.CheckRedirect = func(next *http.Request, before []*http.Request) error { return redirect(next, before, form) }
+	code, samples, err := p.exchange(ctx, client, http.MethodPost, endpoint, form)
+	if code == http.StatusMethodNotAllowed || code == http.StatusNotImplemented {
+		_, samples, err = p.exchange(ctx, client, http.MethodGet, endpoint, form)
+	}
+	return samples, err
+}
+
+// exchange sends one request and reads its answer; the status is 0 if there is none.
+func (p *Prometheus) exchange(ctx context.Context, client *http.Client, method string, endpoint *url.URL, form url.Values) (int, []sample, error) {
+	body := ""
+	if method == http.MethodPost {
+		body = form.Encode()
+	}
+	request, err := http.NewRequestWithContext(ctx, method, endpoint.String(), strings.NewReader(body))
+	if err != nil {
+		return 0, nil, err
+	}
+	if method == http.MethodPost {
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	} else {
+		inAddress(request, form)
+	}
+	if err := p.authorize(ctx, request); err != nil {
+		return 0, nil, err
+	}
 	answer, err := client.Do(request)
 	if err != nil {
-		return nil, withoutURL(err)
+		return 0, nil, withoutURL(err)
 	}
 	defer answer.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
+	data, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
 	if err != nil {
-		return nil, fmt.Errorf("read the answer: %w", err)
+		return answer.StatusCode, nil, fmt.Errorf("read the answer: %w", err)
 	}
-	return vector(answer.StatusCode, body)
+	samples, err := vector(answer.StatusCode, data)
+	if last := answer.Request; err != nil && !trusts(endpoint, last.URL) {
+		err = fmt.Errorf("redirected to %s://%s, where no token is sent: %w", last.URL.Scheme, last.URL.Host, err)
+	}
+	return answer.StatusCode, samples, err
 }
 
 func (p *Prometheus) authorize(ctx context.Context, r *http.Request) error {
@@ -273,8 +296,6 @@ func trusting(files []string) (*http.Client, error) {
 			TLSClientConfig:     &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12},
 			TLSHandshakeTimeout: 10 * time.Second,
 		},
-		// A token is for the server that was named, not for where that one points to.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}, nil
 }
 
