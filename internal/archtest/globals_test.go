@@ -20,7 +20,9 @@ func mutatedGlobals(pkg sourcePackage) []finding {
 			for _, spec := range general.Specs {
 				value := spec.(*ast.ValueSpec)
 				for _, name := range value.Names {
-					globals[name.Name] = value
+					if name.Name != "_" {
+						globals[name.Name] = value
+					}
 					if kind := stateful(file, value); kind != "" {
 						found = append(found, finding{name.Pos(), name.Name + " is a " + kind + " at package level"})
 					}

@@ -46,6 +46,7 @@ var ErrFine = error(nil)
 func init() { panic("no") }
 func f() { table["a"] = 1; go f(); _ = clock.Now() }
 func g() { table := 1; table++; ErrFine := 2; ErrFine++ }
+var _ error = ErrFine
 `
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, "x.go", source, 0)
