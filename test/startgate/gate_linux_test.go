@@ -45,7 +45,7 @@ type gate struct {
 // runtime's CNI configuration.
 func newGate(t *testing.T, name, config string) *gate {
 	c := harness.ControlPlane(t)
-	c.Kubectl(t, "apply", "-n", "kube-system", "-f", "deploy/kustomize/agent-linux/rbac.yaml")
+	c.Kubectl(t, "apply", "--server-side", "-n", "kube-system", "-f", "deploy/kustomize/agent-linux/rbac.yaml") // tests that run at the same time may both create it
 	g := &gate{
 		t: t, cluster: c, node: c.Node(t, name), program: harness.Command(t, "evenkeel-agent"),
 		standIn: harness.Command(t, "evenkeel-cni"), kubeconfig: c.KubeconfigFor(t, "kube-system", account),
