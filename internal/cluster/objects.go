@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -53,31 +52,64 @@ type Volume struct {
 	Name string
 	// Nodes is the volume's required node affinity, nil when it can be used anywhere.
 	Nodes *corev1.NodeSelector
-	// Zones are the zones and regions that labels of the volume name, by the label's key of today.
+	// Zones are the zones and regions that the volume's labels name, by the keys of the labels; see [ZoneLabels].
 	Zones map[string][]string
 }
 
-// Reaches reports whether the zones and regions of the volume let it be used on n, as the scheduler's VolumeZone does: on a node that is of one of them, or, like
-// all nodes of a cluster without zones, has none of the labels.
+// ZoneLabels are the keys of the labels that name the zone or region of a node, and those of a volume, by the names of today and of before.
+func ZoneLabels() []string {
+	return []string{corev1.LabelTopologyZone, corev1.LabelTopologyRegion, corev1.LabelFailureDomainBetaZone, corev1.LabelFailureDomainBetaRegion}
+}
+
+// Reaches reports whether the zones and regions of the volume let it be used on n, by the rules of the scheduler's VolumeZone: a node without any of the labels will do;
+// any other has to have each of the volume's, or instead of an old one that of today, with one of its values.
 func (v *Volume) Reaches(n *NodeInfo) bool {
-	reached, labelled := true, false
+	if len(v.Zones) == 0 || !slices.ContainsFunc(ZoneLabels(), func(key string) bool { _, ok := n.Labels[key]; return ok }) {
+		return true
+	}
 	for key, values := range v.Zones {
 		value, ok := n.Labels[key]
 		if !ok {
-			value, ok = n.Labels[betaZoneLabel(key)]
+			value, ok = n.Labels[zoneLabelOfToday(key)]
 		}
-		labelled = labelled || ok
-		reached = reached && ok && slices.Contains(values, value)
+		if !ok || !slices.Contains(values, value) {
+			return false
+		}
 	}
-	return reached || !labelled
+	return true
 }
 
-// betaZoneLabel is what a label of zones or regions was called before.
-func betaZoneLabel(key string) string {
-	if key == corev1.LabelTopologyRegion {
-		return corev1.LabelFailureDomainBetaRegion
+func zoneLabelOfToday(key string) string {
+	switch key {
+	case corev1.LabelFailureDomainBetaZone:
+		return corev1.LabelTopologyZone
+	case corev1.LabelFailureDomainBetaRegion:
+		return corev1.LabelTopologyRegion
 	}
-	return corev1.LabelFailureDomainBetaZone
+	return key
+}
+
+// zonesOf reads the labels of a volume. A value is a name, or several with two underscores between; one with an empty name in it is left out, as by the scheduler.
+func zonesOf(set map[string]string) map[string][]string {
+	var zones map[string][]string
+	for _, key := range ZoneLabels() {
+		value, ok := set[key]
+		if !ok {
+			continue
+		}
+		names := strings.Split(value, "__")
+		for i := range names {
+			names[i] = strings.TrimSpace(names[i])
+		}
+		if slices.Contains(names, "") {
+			continue
+		}
+		if zones == nil {
+			zones = map[string][]string{}
+		}
+		zones[key] = names
+	}
+	return zones
 }
 
 // StorageClass is a storage.k8s.io StorageClass.
@@ -158,19 +190,9 @@ func (c *Converter) Claim(p *corev1.PersistentVolumeClaim) *Claim {
 
 // Volume converts an API object.
 func (c *Converter) Volume(p *corev1.PersistentVolume) *Volume {
-	v := &Volume{Name: p.Name}
+	v := &Volume{Name: p.Name, Zones: zonesOf(p.Labels)}
 	if p.Spec.NodeAffinity != nil {
 		v.Nodes = p.Spec.NodeAffinity.Required
-	}
-	for _, key := range []string{corev1.LabelTopologyZone, corev1.LabelTopologyRegion} {
-		value := cmp.Or(p.Labels[key], p.Labels[betaZoneLabel(key)])
-		if value == "" {
-			continue
-		}
-		if v.Zones == nil {
-			v.Zones = map[string][]string{}
-		}
-		v.Zones[key] = strings.Split(value, "__")
 	}
 	return v
 }

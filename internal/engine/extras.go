@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"evenkeel.dev/evenkeel/internal/cluster"
 	"evenkeel.dev/evenkeel/internal/fit"
 	"evenkeel.dev/evenkeel/internal/plan"
@@ -74,7 +76,7 @@ const codeUnbooked = "PendingPods"
 func (c *cycle) bookPending() {
 	var waiting []*cluster.Pod
 	for _, p := range c.view.Pods {
-		if p.NodeName == "" && !p.Terminal() && !p.Deleting {
+		if p.NodeName == "" && !p.Terminal() && !p.Deleting && !gated(p) {
 			waiting = append(waiting, p)
 		}
 	}
@@ -101,6 +103,13 @@ func (c *cycle) bookPending() {
 	if c.unbooked > 0 {
 		c.noteUnbooked()
 	}
+}
+
+// gated reports whether the scheduler does not look at the pod yet. The API server puts that among the conditions of a pod with scheduling gates.
+func gated(p *cluster.Pod) bool {
+	return slices.ContainsFunc(p.Conditions, func(c cluster.Condition) bool {
+		return c.Type == string(corev1.PodScheduled) && c.Reason == corev1.PodReasonSchedulingGated
+	})
 }
 
 // noteUnbooked says in the plan that moves are held back, whichever look of the cycle it is.

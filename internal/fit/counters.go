@@ -211,8 +211,7 @@ func both(a, b labels.Selector) labels.Selector {
 	return a.Add(requirements...)
 }
 
-// near reports whether the i-th required affinity term is met on n: a pod that the terms select runs in its domain, or none runs anywhere and
-// the pod selects itself.
+// near reports whether the i-th required affinity term is met on n: a pod that the terms select runs in its domain, or p is the first of them.
 func (s *Scheduler) near(p *cluster.Pod, n *cluster.Node, i int) bool {
 	c := s.affinityCounter(p, i)
 	return s.nearIn(p, c, c.at(n))
@@ -226,7 +225,17 @@ func (s *Scheduler) nearIn(p *cluster.Pod, c *counter, d int32) bool {
 	if s.besidesIn(p, c, d) > 0 {
 		return true
 	}
-	return c.total == s.own(p, c) && c.in.Has(p.Namespace) && c.selector.Matches(labels.Set(p.Labels))
+	return c.in.Has(p.Namespace) && c.selector.Matches(labels.Set(p.Labels)) && s.first(p)
+}
+
+// first reports whether no other pod that p's required affinity terms select runs in any domain, of whichever term.
+func (s *Scheduler) first(p *cluster.Pod) bool {
+	for i := range p.Spec.Affinity {
+		if c := s.affinityCounter(p, i); c.total != s.own(p, c) {
+			return false
+		}
+	}
+	return true
 }
 
 func hard(c *cluster.SpreadConstraint) bool {

@@ -1,6 +1,7 @@
 package snapfile
 
 import (
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -34,6 +35,8 @@ func scrub[T any, P object[T]](o P) {
 		o.Spec.Volumes = slices.DeleteFunc(o.Spec.Volumes, func(v volume) bool { return v == volume{} })
 		return
 	case *node, *namespace:
+	case *persistentVolume:
+		maps.DeleteFunc(m.Labels, func(key, _ string) bool { return !slices.Contains(cluster.ZoneLabels(), key) })
 	default:
 		m.Labels = nil
 	}

@@ -89,10 +89,11 @@ func testServer() *server {
 		},
 		"/api/v1/persistentvolumeclaims": {`{"metadata":{"name":"data","namespace":"shop"},"spec":{"storageClassName":"fast","volumeName":"pv-1"}}`},
 		"/api/v1/persistentvolumes": {
-			`{"metadata":{"name":"pv-1"},"spec":{"csi":{"volumeHandle":"hush","nodeStageSecretRef":{"name":"hush"}},
+			`{"metadata":{"name":"pv-1","labels":{"topology.kubernetes.io/zone":"1","team":"hush"}},"spec":{"csi":{"volumeHandle":"hush","nodeStageSecretRef":{"name":"hush"}},
 			  "nodeAffinity":{"required":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"zone","operator":"In","values":["1"]}]}]}}}}`,
 		},
-		"/apis/metrics.k8s.io/v1beta1/nodes": {`{"metadata":{"name":"a"},"timestamp":"2026-11-30T07:59:00Z","usage":{"cpu":"1500m","memory":"1Gi"}}`},
+		"/apis/metrics.k8s.io/v1beta1/nodes":    {`{"metadata":{"name":"a"},"timestamp":"2026-11-30T07:59:00Z","usage":{"cpu":"1500m","memory":"1Gi"}}`},
+		"/apis/evenkeel.dev/v1alpha1/nodepaces": {`{"metadata":{"name":"a","annotations":{"a":"hush"}},"status":{"limit":3,"starting":1,"executable":{"path":"hush"}}}`},
 	}}
 	pods := []string{secretPod}
 	for i := range 6 {
