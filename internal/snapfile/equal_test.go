@@ -24,8 +24,10 @@ import (
 
 // filler fills API objects with random values in every field.
 func filler(seed int64) *randfill.Filler {
-	names := []string{"a", "b", "app", "kubernetes.io/config.source", "evenkeel.dev/x", "descheduler.alpha.kubernetes.io/evict",
-		corev1.LabelTopologyZone, corev1.LabelFailureDomainBetaRegion}
+	names := []string{
+		"a", "b", "app", "kubernetes.io/config.source", "evenkeel.dev/x", "descheduler.alpha.kubernetes.io/evict",
+		corev1.LabelTopologyZone, corev1.LabelFailureDomainBetaRegion,
+	}
 	pick := func(c randfill.Continue) string { return names[c.Intn(len(names))] }
 	return randfill.New().RandSource(rand.NewSource(seed)).NilChance(0.2).NumElements(0, 3).MaxDepth(20).Funcs(validConstraints(pick)...).Funcs(
 		func(q *resource.Quantity, c randfill.Continue) {

@@ -107,6 +107,21 @@ func (s *removeDuplicates) Run(c *Cycle) error {
 	return nil
 }
 
+// Spared implements Sparing.
+func (s *removeDuplicates) Spared(_ *Cycle, p *cluster.Pod) plan.Reason {
+	switch {
+	case len(p.Owners) == 0:
+		return spared("NoOwner", "nothing owns it, so it has no duplicates")
+	case p.Terminal():
+		return spared("Ended", "it has ended, and does not count as a replica")
+	case !s.filter.Selects(p):
+		return filteredOut()
+	case s.excluded(p):
+		return wrongOwner()
+	}
+	return spared("NotRepeated", "no node has two replicas of its owner with the same images, or others were chosen")
+}
+
 // groups finds the groups that have more than one pod on some node, in order of their keys. Most groups of a large cluster have not, so
 // a first pass only counts, and pods are looked at more closely where it matters.
 func (s *removeDuplicates) groups(c *Cycle) []*replicas {

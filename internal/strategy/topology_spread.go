@@ -93,6 +93,21 @@ func (s *topologySpread) Run(c *Cycle) error {
 	return nil
 }
 
+// Spared implements Sparing.
+func (s *topologySpread) Spared(_ *Cycle, p *cluster.Pod) plan.Reason {
+	switch {
+	case p.Terminal():
+		return spared("Ended", "it has ended, and does not count")
+	case p.Deleting:
+		return spared("Leaving", "it is being deleted, and does not count")
+	case !s.filter.Selects(p):
+		return filteredOut()
+	case !slices.ContainsFunc(p.Spec.TopologySpread, func(c cluster.SpreadConstraint) bool { return s.kinds[c.WhenUnsatisfiable] }):
+		return spared("NoConstraint", "it carries no spread constraint that the strategy looks at")
+	}
+	return spared("SpreadKept", "for its spread constraints no pod has to leave its domain, or others were chosen")
+}
+
 // victim is a pod that is to be moved for a constraint.
 type victim struct {
 	pod    *cluster.Pod
