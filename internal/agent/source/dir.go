@@ -90,7 +90,15 @@ func (r *dirReader) readFile(e fs.DirEntry) {
 	}
 	path := filepath.Join(r.folder, e.Name())
 	old, known := r.files[e.Name()]
-	if err := notAFile(path, info.Mode()); err != nil {
+	if info.Mode()&fs.ModeSymlink != 0 {
+		if info, err = os.Stat(path); err != nil { // what it leads to can change while the link does not
+			err = fmt.Errorf("read pod: %w", err)
+		}
+	}
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("read pod %s: it is not a regular file but %s", path, info.Mode().Type()) // reading a pipe would never end
+	}
+	if err != nil {
 		r.complain(err)
 		r.files[e.Name()] = podFile{info: info, pod: old.pod, err: err}
 		return
@@ -109,21 +117,6 @@ func (r *dirReader) readFile(e fs.DirEntry) {
 	}
 	r.files[e.Name()] = podFile{info: info, pod: pod}
 	r.tell(Change{Kind: Seen, Pod: pod})
-}
-
-// notAFile complains of what may never end when it is read, such as a pipe, and of links to that.
-func notAFile(path string, mode fs.FileMode) error {
-	if mode&fs.ModeSymlink != 0 {
-		info, err := os.Stat(path)
-		if err != nil {
-			return fmt.Errorf("read pod: %w", err)
-		}
-		mode = info.Mode()
-	}
-	if !mode.IsRegular() {
-		return fmt.Errorf("read pod %s: it is not a regular file but %s", path, mode.Type())
-	}
-	return nil
 }
 
 func readPod(path string) (*corev1.Pod, error) {
