@@ -90,6 +90,7 @@ func ControlPlane(t testing.TB) *Cluster {
 	if shared.cluster == nil {
 		shared.cluster = launch(t, Options{})
 	}
+	shared.cluster.showLogs(t)
 	return shared.cluster
 }
 
@@ -115,6 +116,7 @@ func Start(t testing.TB, options Options) *Cluster {
 	t.Helper()
 	cluster := launch(t, options)
 	t.Cleanup(cluster.stop)
+	cluster.showLogs(t)
 	return cluster
 }
 

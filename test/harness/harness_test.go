@@ -11,6 +11,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -120,6 +121,24 @@ func TestDeletedNodeTakesItsPodsAlong(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// TestNodeGetsNoLeaseOfAnEarlierOne is about a lease that the garbage collector has not come to yet.
+func TestNodeGetsNoLeaseOfAnEarlierOne(t *testing.T) {
+	cluster := harness.ControlPlane(t)
+	leases := cluster.Client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
+	left, err := leases.Create(t.Context(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "again"}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	node := cluster.FakeNode(t, "again", nil)
+	lease, err := leases.Get(t.Context(), "again", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lease.UID == left.UID || len(lease.OwnerReferences) != 1 || lease.OwnerReferences[0].UID != node.UID {
+		t.Errorf("the node %s has the lease %s, which belongs to %v", node.UID, lease.UID, lease.OwnerReferences)
+	}
 }
 
 // TestNothingOutlivesAKilledTest runs this test binary as a child that starts

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -55,6 +56,7 @@ func (c *Cluster) FakeNode(t testing.TB, name string, change func(*corev1.Node))
 	if change != nil {
 		change(node)
 	}
+	c.FreeNodeName(t, name)
 	created, err := c.Client.CoreV1().Nodes().Create(t.Context(), node, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatalf("creating fake node %s: %v", name, err)
@@ -64,6 +66,25 @@ func (c *Cluster) FakeNode(t testing.TB, name string, change func(*corev1.Node))
 		c.AwaitNode(t, name, corev1.ConditionTrue)
 	}
 	return created
+}
+
+// FreeNodeName removes the lease that a node of the name has left. To be
+// called before a test creates a fake node without FakeNode: the garbage
+// collector may take its time to remove the lease, and if that happens in the
+// life of the next node, kwok takes the node for somebody else's until it
+// renews the lease, and never looks again at pods that were bound meanwhile.
+func (c *Cluster) FreeNodeName(t testing.TB, name string) {
+	t.Helper()
+	leases := c.Client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
+	Await(t, time.Minute, "no lease of an earlier node "+name, func(ctx context.Context) error {
+		switch err := leases.Delete(ctx, name, metav1.DeleteOptions{}); {
+		case apierrors.IsNotFound(err):
+			return nil
+		case err != nil:
+			return err
+		}
+		return errors.New("it was there until now")
+	})
 }
 
 // AwaitNode waits until the node's Ready condition has the status and, for a

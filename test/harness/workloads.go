@@ -89,14 +89,14 @@ func (c *Cluster) AwaitReady(t testing.TB, namespace, selector string, n int) []
 	var pods []corev1.Pod
 	Await(t, 2*time.Minute, fmt.Sprintf("%d ready pods %q in %q", n, selector, namespace), func(context.Context) error {
 		pods = c.Pods(t, namespace, selector)
-		ready := 0
+		var waiting []string
 		for i := range pods {
-			if IsReady(&pods[i]) {
-				ready++
+			if pod := &pods[i]; !IsReady(pod) {
+				waiting = append(waiting, fmt.Sprintf("%s on node %q is %s, conditions %v", pod.Name, pod.Spec.NodeName, pod.Status.Phase, pod.Status.Conditions))
 			}
 		}
-		if ready != n || len(pods) != n {
-			return fmt.Errorf("%d ready of %d", ready, len(pods))
+		if len(waiting) > 0 || len(pods) != n {
+			return fmt.Errorf("%d ready of %d: %s", len(pods)-len(waiting), len(pods), strings.Join(waiting, "; "))
 		}
 		return nil
 	})

@@ -87,6 +87,7 @@ func windowsNode(name string, taints ...corev1.Taint) *corev1.Node {
 // register creates the node as its kubelet does, and awaits that it is Ready.
 func register(t *testing.T, cluster *harness.Cluster, node *corev1.Node) *corev1.Node {
 	t.Helper()
+	cluster.FreeNodeName(t, node.Name)
 	created, err := kubelet(t, cluster, node.Name).CoreV1().Nodes().Create(t.Context(), node, metav1.CreateOptions{})
 	must(t, err)
 	t.Cleanup(func() { cluster.DeleteNode(t, node.Name) })
