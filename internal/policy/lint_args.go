@@ -118,8 +118,12 @@ func lintTaints(f *findings, path *field.Path, a *strategy.RemovePodsViolatingNo
 		taints []string
 	}{{"includedTaints", included}, {"excludedTaints", a.ExcludedTaints}} {
 		for i, t := range list.taints {
-			if key, _, _ := strings.Cut(t, "="); len(validation.IsQualifiedName(key)) > 0 {
-				f.warn(path.Child(list.name).Index(i), "no taint can have the key %q: expected key or key=value", key)
+			key, value, valued := strings.Cut(t, "=")
+			switch at := path.Child(list.name).Index(i); {
+			case len(validation.IsQualifiedName(key)) > 0:
+				f.warn(at, "no taint can have the key %q: expected key or key=value", key)
+			case valued && value == "":
+				f.warn(at, "%q names no taint: one without value is named by its key alone, %q", t, key)
 			}
 		}
 	}

@@ -15,7 +15,7 @@ import (
 
 // RemovePodsViolatingNodeTaintsArgs are the arguments of
 // RemovePodsViolatingNodeTaints. A taint is written "key" (any value) or
-// "key=value".
+// "key=value"; a taint without value has the first form only.
 type RemovePodsViolatingNodeTaintsArgs struct {
 	// Namespaces limits the strategy to pods of these namespaces.
 	Namespaces *Namespaces `json:"namespaces,omitempty"`
@@ -114,11 +114,11 @@ func (s *nodeTaints) violates(p *cluster.Pod, n *cluster.Node) bool {
 	return found
 }
 
-// considers reports whether the policy is about this taint: named by its key or by key=value. A list of included taints that is
-// there and empty includes none.
+// considers reports whether the policy is about this taint: named by its key or, if it has a value, by key=value. A list of included
+// taints that is there and empty includes none.
 func (s *nodeTaints) considers(t *corev1.Taint) bool {
 	named := func(list []string) bool {
-		return slices.Contains(list, t.Key) || slices.Contains(list, t.Key+"="+t.Value)
+		return slices.Contains(list, t.Key) || t.Value != "" && slices.Contains(list, t.Key+"="+t.Value)
 	}
 	return slices.Contains(s.effects, t.Effect) && !named(s.exclude) && (s.include == nil || named(*s.include))
 }
