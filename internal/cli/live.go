@@ -33,7 +33,7 @@ func userAgent() string { return "evenkeel/" + version.String() }
 // usageOf returns what measures for the policy; nil when it needs no measurements.
 func usageOf(client *kube.Client, p *policy.Policy) kube.UsageFunc {
 	var functions []kube.UsageFunc
-	kubernetes := p.KubernetesMetrics
+	unlisted := false
 	var queries []string
 	for i := range p.Profiles {
 		for _, use := range slices.Concat(p.Profiles[i].Deschedule, p.Profiles[i].Balance) {
@@ -43,14 +43,17 @@ func usageOf(client *kube.Client, p *policy.Policy) kube.UsageFunc {
 			}
 			switch args.UsageSource() {
 			case strategy.KubernetesMetrics:
-				kubernetes = true
+				unlisted = !p.KubernetesMetrics
 			case strategy.PrometheusMetrics:
 				queries = append(queries, args.Query())
 			}
 		}
 	}
-	if kubernetes {
+	switch {
+	case p.KubernetesMetrics:
 		functions = append(functions, kube.KubernetesMetrics(client))
+	case unlisted:
+		functions = append(functions, notListed)
 	}
 	if len(queries) > 0 {
 		slices.Sort(queries)
@@ -75,6 +78,11 @@ func tokenOf(client *kube.Client, p *policy.Prometheus) kube.Token {
 		return kube.ServiceAccountToken
 	}
 	return kube.SecretToken(client, p.AuthToken.SecretReference.Namespace, p.AuthToken.SecretReference.Name)
+}
+
+// notListed measures nothing: as with the descheduler, the metrics API is read only by a policy that lists it.
+func notListed(context.Context, *cluster.Resources, []*cluster.NodeInfo) (cluster.Usage, error) {
+	return cluster.Usage{Problems: []string{"KubernetesMetrics: not read, since metricsProviders of the policy does not list it"}}, nil
 }
 
 // nobodyToAsk fails each query, and so the strategies that need its answer, and nothing else.

@@ -65,10 +65,8 @@ func TestARecordedPrometheusDecides(t *testing.T) {
 	}
 }
 
-// TestARecordedMetricsServerDecides runs deschedule with the answers of a real metrics-server, one for nodes and one for pods: node one uses 90 %
-// of its processors, and each of its four pods 0.8 of them, whatever they request.
-func TestARecordedMetricsServerDecides(t *testing.T) {
-	policy := `apiVersion: descheduler/v1alpha2
+// byMetrics evens out by what the metrics API says.
+const byMetrics = `apiVersion: descheduler/v1alpha2
 kind: DeschedulerPolicy
 metricsProviders: [{source: KubernetesMetrics}]
 profiles:
@@ -81,6 +79,30 @@ profiles:
       metricsUtilization: {source: KubernetesMetrics}
   plugins: {balance: {enabled: [LowNodeUtilization]}}
 `
+
+// TestASourceThatThePolicyDoesNotListIsNotRead has measurements at hand by which pods would move, as they would not with the descheduler.
+func TestASourceThatThePolicyDoesNotListIsNotRead(t *testing.T) {
+	s := stub.New(roomy())
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		resource, ok := strings.CutPrefix(r.URL.Path, "/apis/metrics.k8s.io/v1beta1/")
+		if !ok {
+			s.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/vnd.kubernetes.protobuf")
+		_, _ = w.Write(recorded(t, "metrics-server", resource+".pb"))
+	}))
+	defer api.Close()
+	code, _, log := deschedulerAt(t, api.URL, strings.Replace(byMetrics, "metricsProviders:", "#", 1), "--compat=descheduler")
+	const why = "metricsProviders of the policy does not list it"
+	if got := evictions(s); code != 0 || len(got) != 0 || !strings.Contains(log, why) || !strings.Contains(log, "could not run") {
+		t.Errorf("exit code %d, evicted %q; want 0, none, and %q in:\n%s", code, got, why, log)
+	}
+}
+
+// TestARecordedMetricsServerDecides runs deschedule with the answers of a real metrics-server, one for nodes and one for pods: node one uses 90 %
+// of its processors, and each of its four pods 0.8 of them, whatever they request.
+func TestARecordedMetricsServerDecides(t *testing.T) {
 	for _, c := range []struct {
 		form, contentType, suffix string
 		args                      []string
@@ -108,7 +130,7 @@ profiles:
 				_, _ = w.Write(recorded(t, "metrics-server", resource+c.suffix))
 			}))
 			defer api.Close()
-			code, _, log := deschedulerAt(t, api.URL, policy, c.args...)
+			code, _, log := deschedulerAt(t, api.URL, byMetrics, c.args...)
 			if got := evictions(s); code != 0 || len(got) != c.evicted || !strings.Contains(log, "node one uses cpu 90 %") {
 				t.Errorf("exit code %d, evicted %q; want 0 and %d:\n%s", code, got, c.evicted, log)
 			}

@@ -129,14 +129,14 @@ func lintTaints(f *findings, path *field.Path, a *strategy.RemovePodsViolatingNo
 	}
 }
 
-// lintMeasurements warns of sources that the descheduler would have no client for, and of what they do not measure.
+// lintMeasurements warns of sources that nobody can be asked for, and of what they do not measure.
 func lintMeasurements(f *findings, path *field.Path, a *strategy.LowNodeUtilizationArgs, doc *Document) {
 	at, source := path.Child("metricsUtilization"), a.UsageSource()
 	hasProvider := slices.ContainsFunc(doc.MetricsProviders, func(p MetricsProvider) bool { return p.Source == source })
 	switch source {
 	case strategy.KubernetesMetrics:
 		if !hasProvider && (doc.MetricsCollector == nil || !doc.MetricsCollector.Enabled) {
-			f.warn(at, "measured all the same, but the descheduler does not start unless metricsProviders at the top of the policy lists %s", source)
+			f.warn(at, "the strategy will not run on a live cluster: metricsProviders at the top of the policy does not list %s", source)
 		}
 		for _, name := range slices.Sorted(maps.Keys(a.Thresholds)) {
 			if name != corev1.ResourceCPU && name != corev1.ResourceMemory && name != corev1.ResourcePods {
